@@ -1,0 +1,288 @@
+"""The words of the domain as frozen values: no input, no output, no front end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+Lang = Literal["zh", "en"]
+LANGS: tuple[Lang, ...] = ("zh", "en")
+
+#: A value that is made of plain literals only: None, bool, int, float, str and tuple, list, set, frozenset of them.
+Plain = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Bilingual:
+    """One text in both languages, each written for its readers."""
+
+    zh: str
+    en: str
+
+    def get(self, lang: Lang) -> str:
+        return self.zh if lang == "zh" else self.en
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A sentence for a learner, named by its key in `tutor/text/`, so that the language may change after it was made."""
+
+    key: str
+    args: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+class Ending(StrEnum):
+    """How a judged run ended. BROKE is the tool's own fault: it costs the learner nothing and never passes."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    LIMIT = "limit"
+    REFUSED = "refused"
+    BROKE = "broke"
+
+
+class Verdict(StrEnum):
+    """What an experiment said of a claim, or why it could not."""
+
+    HOLDS = "holds"
+    CONDITIONAL = "conditional"
+    DIFFERS = "differs"
+    UNAVAILABLE = "unavailable"
+    BROKE = "broke"
+
+
+class Source(StrEnum):
+    """Where a number comes from. Every number that is shown says one of these."""
+
+    MEASURED = "measured"
+    RECORDED = "recorded"
+    QUOTED = "quoted"
+
+
+# --- the lesson -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the lesson, at most two screens long; `text` is in the notation of `lesson_text.py`."""
+
+    id: str
+    title: Bilingual
+    text: Bilingual
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What was observed of a claim elsewhere: where (GPU or CPU, versions), when (YYYY-MM), and the finding."""
+
+    where: str
+    when: str
+    verdict: Verdict
+    text: Bilingual
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of the lesson that a machine can test.
+
+    `says` is what the lesson itself says of it and `condition` on what that depends. `demo` names the experiment,
+    None while there is none.
+    """
+
+    id: str
+    text: Bilingual
+    says: Verdict
+    condition: Bilingual | None
+    demo: str | None
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureStep:
+    """One way through a figure: the labels that light up and the sentence that says why."""
+
+    lit: tuple[str, ...]
+    text: Bilingual
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure drawn in ASCII, once for each width; every label in `lit` stands in both drawings."""
+
+    id: str
+    narrow: tuple[str, ...]
+    wide: tuple[str, ...]
+    steps: tuple[FigureStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A free-text question; `rule` is the name of its rubric (q1, q2, q3)."""
+
+    id: str
+    text: Bilingual
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One thing to predict before a demo runs: a whole number, or one of `choices`."""
+
+    id: str
+    label: str
+    choices: tuple[Bilingual, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """An experiment: `script` runs in a child that imports torch; everything here is known without torch.
+
+    `usual_s` is how long it usually takes in seconds, (low, high), on a two-core CPU. `verdicts` maps a claim's id to
+    an ordered mapping of verdict name to the observation that earns it (see `tutor/lab/verdicts.py`).
+    """
+
+    name: str
+    title: Bilingual
+    shows: Bilingual
+    question: Bilingual
+    asks: tuple[Ask, ...]
+    claims: tuple[str, ...]
+    verdicts: Mapping[str, Mapping[str, Any]]
+    script: Path
+    recorded: tuple[Path, ...]
+    usual_s: tuple[float, float]
+    needs: tuple[str, ...]
+
+
+# --- the exercise -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the exercise's function with plain literals."""
+
+    args: tuple[Plain, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception as data: the name of its built-in type, and its text."""
+
+    kind: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """A given assertion: the call and the value that a right function returns."""
+
+    id: str
+    args: tuple[Plain, ...]
+    expected: Plain
+    hint: Bilingual
+
+
+@dataclass(frozen=True, slots=True)
+class WrongVersion:
+    """A mistake that somebody makes, as a whole function; shown only after an edge input has caught it.
+
+    `given_catches` says why the given assertions catch it already, None when they let it live.
+    """
+
+    id: str
+    text: Bilingual
+    run: Callable[..., Plain]
+    given_catches: Bilingual | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """The one blank of a lesson and everything its trusted judge knows.
+
+    `template` is the exercise file as shipped, with `blank` standing exactly once in it. `reference` is the right
+    function, `probes(random)` draws inputs that the learner cannot foresee, and `malformed(args)` says as a message why
+    an edge input's arguments are not of the function's kind (None when they are). None of these three, nor the wrong
+    versions, ever enter the learner's process.
+    """
+
+    function: str
+    template: str
+    blank: str
+    given: tuple[Assertion, ...]
+    reference: Callable[..., Plain]
+    wrong: tuple[WrongVersion, ...]
+    probes: Callable[..., tuple[Call, ...]]
+    malformed: Callable[[tuple[Plain, ...]], Message | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A lesson as a whole. `version` is a hash over its files, `checks_version` one over its checks."""
+
+    id: str
+    number: int
+    title: Bilingual
+    folder: Path
+    version: str
+    checks_version: str
+    steps: tuple[Step, ...]
+    claims: Mapping[str, Claim]
+    figures: Mapping[str, Figure]
+    questions: tuple[Question, ...]
+    demos: Mapping[str, Demo]
+    exercise: Exercise
+
+
+# --- judging ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One assertion judged. `got` and `expected` are literals as text; `at` is where they first differ, as
+    (start, end) columns of `expected`, None when there is no place to point at. `same_as` names an earlier case that
+    failed for the same reason."""
+
+    id: str
+    call: str
+    ending: Ending
+    got: str | None
+    expected: str | None
+    message: Message
+    at: tuple[int, int] | None = None
+    same_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeResult:
+    """One edge input judged: was the prediction what a right function does, and whom did it catch?"""
+
+    call: str
+    ending: Ending
+    prediction: Literal["right", "wrong", "unread"]
+    got: str | None
+    caught: tuple[str, ...]
+    wrong_versions: int
+    point: bool
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """A whole check. `place` is a syntax error's (line, column) in the learner's own text, both from 1. `output` is
+    what the code printed, bounded, for display only. `seconds` is wall time in the parent."""
+
+    ending: Ending
+    message: Message
+    normal: int
+    edge: int
+    cases: tuple[CaseResult, ...]
+    edges: tuple[EdgeResult, ...]
+    layers: tuple[str, ...]
+    missing: tuple[str, ...]
+    seconds: float
+    place: tuple[int, int] | None = None
+    output: str = ""
+    log: str = ""
