@@ -59,7 +59,7 @@ def load_folder(folder: Path, checks: Path) -> Lesson:
     """The lesson in `folder` with the checks in `checks`. Raises CatalogError."""
     about = _toml(folder / "lesson.toml")
     try:
-        demos = {path.stem: _demo(path) for path in sorted((folder / "demos").glob("*.toml"))}
+        demos = {demo.name: demo for demo in map(_demo, sorted((folder / "demos").glob("*.toml")))}
         return Lesson(
             id=folder.name,
             number=about["number"],
