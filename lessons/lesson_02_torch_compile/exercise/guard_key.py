@@ -3,7 +3,7 @@ def guard_key(shape, dynamic_dims, dtype, device):
     for dim in dynamic_dims:
         if dim < 0 or dim >= len(shape):
             raise ValueError("dynamic dim out of range")
-    guarded = tuple(
+    guarded_shape = tuple(
         "*" if dim in dynamic_dims else size
         for dim, size in enumerate(shape)
     )

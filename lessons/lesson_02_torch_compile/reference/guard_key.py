@@ -3,13 +3,13 @@ def guard_key(shape, dynamic_dims, dtype, device):
     for dim in dynamic_dims:
         if dim < 0 or dim >= len(shape):
             raise ValueError("dynamic dim out of range")
-    guarded = tuple(
+    guarded_shape = tuple(
         "*" if dim in dynamic_dims else size
         for dim, size in enumerate(shape)
     )
     # TODO: dtype 和 device 仍属于 guard。
     # TODO: dtype and device still belong to the guard.
-    return (guarded, dtype, device)
+    return (guarded_shape, dtype, device)
 
 
 assert guard_key((2, 128, 4096), {0, 1}, "bf16", "cuda") == (
