@@ -1,0 +1,1 @@
+"""The screens. Nothing outside this package imports Textual."""

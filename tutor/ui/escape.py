@@ -1,0 +1,108 @@
+"""Esc and the key after it, told apart before Textual's parser joins them.
+
+tmux sends Esc and a key pressed soon after it as one packet, and the parser then reads `ESC 4` as Alt+4, which types a
+cent sign. Outside pastes an ESC before a digit or one of `: ? / ;` is therefore a key of its own. Nothing the parser
+knows begins so. A lone ESC at the end of a packet is held back as long as the parser itself would wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from time import monotonic
+
+from textual import constants, events
+from textual._xterm_parser import XTermParser
+from textual.drivers import linux_driver
+from textual.message import Message
+
+ESC = "\x1b"
+_PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
+_KEYS = frozenset("0123456789:?/;")
+
+
+class Splitter:
+    """Cuts a stream of terminal input into pieces; a piece that is a lone ESC is the key (pure)."""
+
+    def __init__(self) -> None:
+        self._pasting = False
+        self._held = ""
+
+    @property
+    def holding(self) -> bool:
+        return bool(self._held)
+
+    def release(self) -> str:
+        """What was held back, to be taken as it is."""
+        held, self._held = self._held, ""
+        return held
+
+    def feed(self, data: str) -> Iterator[str]:
+        data = self.release() + data
+        at = 0
+        while at < len(data):
+            if self._pasting:
+                end = data.find(_PASTED, at)
+                stop = len(data) if end < 0 else end + len(_PASTED)
+                self._pasting = end < 0
+                yield data[at:stop]
+                at = stop
+                continue
+            found = data.find(ESC, at)
+            if found < 0:
+                yield data[at:]
+                return
+            if found > at:
+                yield data[at:found]
+            after = data[found + 1 : found + 2]
+            if not after:
+                self._held = ESC
+                return
+            if data.startswith(_PASTE, found):
+                self._pasting = True
+                at = found
+            elif after in _KEYS:
+                yield ESC
+                at = found + 1
+            else:
+                nearest = data.find(ESC, found + 1)
+                stop = len(data) if nearest < 0 else nearest
+                # ESC ESC: the parser has its own rule for it.
+                if stop == found + 1:
+                    stop += 1
+                yield data[found:stop]
+                at = stop
+
+
+class _Parser(XTermParser):
+    """Textual's parser behind the splitter."""
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._splitter = Splitter()
+        self._due = 0.0
+
+    def feed(self, data: str) -> Iterable[Message]:
+        if not data:
+            yield from super().feed(self._splitter.release())
+            yield from super().feed("")
+            return
+        for piece in self._splitter.feed(data):
+            yield from self._key() if piece == ESC else super().feed(piece)
+        if self._splitter.holding:
+            self._due = monotonic() + constants.ESCAPE_DELAY
+
+    def tick(self) -> Iterable[Message]:
+        if self._splitter.holding and monotonic() >= self._due:
+            self._splitter.release()
+            yield from self._key()
+        yield from super().tick()
+
+    def _key(self) -> Iterator[Message]:
+        yield events.Key("escape", ESC)
+
+
+def install() -> None:
+    """Have Textual's Linux driver use the splitting parser. Raises AttributeError where its parser has moved."""
+    if linux_driver.XTermParser is not XTermParser and linux_driver.XTermParser is not _Parser:
+        raise AttributeError("textual.drivers.linux_driver.XTermParser is not the parser that was expected")
+    linux_driver.XTermParser = _Parser  # type: ignore[misc]

@@ -1,0 +1,1 @@
+"""What each pane shows, as lines made from plain data: no widget, no state of their own."""

@@ -1,0 +1,68 @@
+"""Pages that lie over the screen: the welcome, the help, what is known of a claim."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+
+from tutor.model import Claim, Lang, Lesson
+from tutor.strings import text
+from tutor.ui import commands
+from tutor.ui.lines import BLANK, Line, line, wrap
+from tutor.ui.views.lesson import MARKS, LessonState, claim_state, verdict_word
+
+
+def welcome(lesson: Lesson, lang: Lang, width: int, box: str) -> list[Line]:
+    """Where one is, and the three keys that matter."""
+    out = [line((lesson.title.get(lang), "title")), BLANK]
+    for key in ("welcome_what", "welcome_box", "welcome_saved"):
+        out += wrap([(text(lang, f"ui.{key}", box=box), "plain")], width)
+    out += [BLANK, line((text(lang, "ui.welcome_keys"), "strong")), BLANK]
+    return [*out, line((text(lang, "ui.welcome_start"), "focus"), "    ", text(lang, "ui.welcome_language"))]
+
+
+def help_lines(lang: Lang, width: int, context: commands.Context, theme: str) -> list[Line]:
+    """The keys of this context first, then those of everywhere, then the notation."""
+    here = [c for c in commands.COMMANDS if context in c.where]
+    everywhere = [c for c in commands.COMMANDS if not c.where and c.id not in ("hint_quit",)]
+    out: list[Line] = []
+    for title, found in (("help_here", here), ("help_everywhere", everywhere)):
+        out.append(line((text(lang, f"ui.{title}", where=text(lang, f"ui.context_{context}")), "title")))
+        if title == "help_everywhere":
+            out += _row("Esc", text(lang, "ui.about_escape"), width)
+        for command in found:
+            label = commands.all_labels(command)
+            if label:
+                out += _row(label, text(lang, f"ui.about_{command.id}"), width)
+        out.append(BLANK)
+    out.append(line((text(lang, "ui.help_notation"), "title")))
+    for key in ("marks", "sources", "words", "keys", "theme"):
+        out += wrap([(text(lang, f"ui.help_{key}", theme=theme), "plain")], width, first="  ", rest="  ")
+    return out
+
+
+def _row(keys: str, words: str, width: int) -> list[Line]:
+    column = 22
+    if cell_len(keys) > column - 2:
+        return [line(f"  {keys}"), *wrap([(words, "plain")], width, first=" " * column, rest=" " * column)]
+    return wrap([(words, "plain")], width, first=f"  {keys}".ljust(column), rest=" " * column)
+
+
+def claim_page(claim: Claim, lang: Lang, width: int, state: LessonState) -> list[Line]:
+    """What the lesson says of a claim, what this machine said, what was recorded elsewhere."""
+    verdict, words, label = claim_state(claim, lang, state)
+    mark, role = MARKS[verdict]
+    out = [line((mark, role), (f" {claim.id}", "title")), BLANK]
+    out += wrap([(claim.text.get(lang), "plain")], width)
+    out.append(BLANK)
+    out += wrap([(text(lang, "ui.claim_says", verdict=verdict_word(claim.says, lang)), "plain")], width)
+    if claim.condition is not None:
+        out += wrap([(claim.condition.get(lang), "plain")], width, first="  ", rest="  ")
+    out += wrap([(text(lang, "ui.claim_here", words=words), "plain"), (" ", "plain"), label], width)
+    if claim.demo is None:
+        out += wrap([(text(lang, "ui.claim_no_experiment"), "muted")], width)
+    out.append(BLANK)
+    for record in claim.records:
+        head = text(lang, "ui.recorded_long", where=record.where, when=record.when)
+        out += wrap([(head, "recorded"), (" " + verdict_word(record.verdict, lang), "strong")], width)
+        out += wrap([(record.text.get(lang), "plain")], width, first="  ", rest="  ")
+    return out
