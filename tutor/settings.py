@@ -1,0 +1,110 @@
+"""What a learner may set once for all lessons: one typed object, read from `settings.toml`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from tutor.model import LANGS, Lang, Message
+
+Theme = Literal["auto", "dark", "light", "ansi", "mono"]
+THEMES: tuple[Theme, ...] = get_args(Theme)
+
+
+class SettingsError(Exception):
+    """The settings file cannot be used; `message` names the file, the line and what is wrong there."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(message.key, dict(message.args))
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of `settings.toml`, each with its default."""
+
+    lang: Lang | None = None
+    """`zh` or `en`; None leaves it to what was chosen before, TUTOR_LANG and the locale."""
+
+    theme: Theme = "auto"
+    """`auto` looks at the terminal; `ansi` keeps to the terminal's own 16 colours, `mono` to none."""
+
+    python: str | None = None
+    """The interpreter whose torch the demos use; None lets the tutor look for one."""
+
+    launcher: tuple[str, ...] = ()
+    """What stands before a demo's command line, as one string in the file: `launcher = "srun --gres=gpu:1"`."""
+
+    mouse: bool = True
+    """False leaves the mouse to the terminal, so that it can select text."""
+
+
+def load(path: Path) -> Settings:
+    """The settings in `path`, all defaults when there is no such file. Raises SettingsError."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return Settings()
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise SettingsError(Message("state.settings-encoding", {"path": str(path), "line": line})) from error
+    except OSError as error:
+        what = {"path": str(path), "why": error.strerror or type(error).__name__}
+        raise SettingsError(Message("state.settings-unreadable", what)) from error
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(Message("state.settings-toml", {"path": str(path), **_place(error, text)})) from error
+    return Settings(**{name: _value(path, text, name, value) for name, value in table.items()})
+
+
+def choose_lang(
+    flag: str | None, chosen: str | None, file: Lang | None = None, env: Mapping[str, str] = os.environ
+) -> Lang:
+    """The language to speak: `--lang`, what was chosen on screen before, TUTOR_LANG, the file, the locale, else zh."""
+    for wanted in (flag, chosen, env.get("TUTOR_LANG"), file):
+        if wanted in LANGS:
+            return wanted
+    locale = env.get("LC_ALL") or env.get("LC_MESSAGES") or env.get("LANG") or ""
+    return "en" if locale.startswith("en") else "zh"
+
+
+def _place(error: tomllib.TOMLDecodeError, text: str) -> dict[str, str | int]:
+    said = str(error)
+    at = re.search(r" \(at line (\d+), column \d+\)\Z", said)
+    if at is None:
+        return {"line": text.rstrip("\n").count("\n") + 1, "why": said.removesuffix(" (at end of document)")}
+    return {"line": int(at[1]), "why": said[: at.start()]}
+
+
+def _value(path: Path, text: str, name: str, value: Any) -> Any:
+    def refuse(key: str, **more: str) -> SettingsError:
+        line = re.search(rf"(?m)^\s*[\[\"']*{re.escape(name)}\b", text)
+        at = text.count("\n", 0, line.start(0) + 1) + 1 if line else 1
+        return SettingsError(Message(key, {"path": str(path), "line": at, "name": name, **more}))
+
+    if name in ("lang", "theme"):
+        allowed = LANGS if name == "lang" else THEMES
+        if value not in allowed:
+            raise refuse("state.settings-choice", allowed=", ".join(allowed))
+        return value
+    if name == "mouse":
+        if not isinstance(value, bool):
+            raise refuse("state.settings-choice", allowed="true, false")
+        return value
+    if name not in ("python", "launcher"):
+        raise refuse("state.settings-unknown", allowed="lang, theme, python, launcher, mouse")
+    if not isinstance(value, str):
+        raise refuse("state.settings-text")
+    if name == "python":
+        return value or None
+    try:
+        return tuple(shlex.split(value))
+    except ValueError as error:
+        raise refuse("state.settings-quotes") from error
