@@ -144,6 +144,8 @@ def _demo(path: Path) -> Demo:
         recorded=tuple(sorted((path.parent.parent / "recorded").glob(f"{path.stem}.*.jsonl"))),
         usual_s=(float(low), float(high)),
         needs=tuple(table["needs"]),
+        why={key: _both(sentence) for key, sentence in table.get("why", {}).items()},
+        units=dict(table.get("units", {})),
     )
 
 

@@ -141,7 +141,8 @@ class Demo:
     """An experiment: `script` runs in a child that imports torch; everything here is known without torch.
 
     `usual_s` is how long it usually takes in seconds, (low, high), on a two-core CPU. `verdicts` maps a claim's id to
-    an ordered mapping of verdict name to the observation that earns it (see `tutor/lab/verdicts.py`).
+    an ordered mapping of verdict name to the observation that earns it (see `tutor/lab/verdicts.py`). `why` holds the
+    plain sentences that an observation may name, `units` the units of observed quantities.
     """
 
     name: str
@@ -155,6 +156,8 @@ class Demo:
     recorded: tuple[Path, ...]
     usual_s: tuple[float, float]
     needs: tuple[str, ...]
+    why: Mapping[str, Bilingual] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 # --- the exercise -----------------------------------------------------------------------------------------------------
