@@ -61,23 +61,26 @@ def reference(shape: Shape, dynamic_dims: Dims, dtype: str, device: str) -> Key:
 
 
 def probes(rng: random.Random, count: int = 8) -> tuple[Call, ...]:
-    """`count` well-formed calls, drawn anew for each run: every rank from 0 to 5 in turn, dims as set, list and tuple.
+    """`count` well-formed calls, drawn anew for each run: ranks 0 to 5 in turn, dims as set, list and tuple in turn.
 
-    Every second one of rank 2 or more repeats one size, sizes 0 and 1 are common, dtype and device are random tokens
-    with capitals and an index. None is out of range: there the locked lines raise before the blank is reached.
+    Ranks 3 and 5 repeat one size and mark some dims but not all, so that replacing by value shows. Sizes 0 and 1 are
+    common; dtype and device are random tokens with capitals and an index. None is out of range: there the locked lines
+    raise before the blank is reached.
     """
     ranks = [index % 6 for index in range(count)]
     rng.shuffle(ranks)
-    return tuple(_probe(rng, rank, index) for index, rank in enumerate(ranks))
+    return tuple(_probe(rng, rank, (set, list, tuple)[index % 3]) for index, rank in enumerate(ranks))
 
 
-def _probe(rng: random.Random, rank: int, index: int) -> Call:
-    sizes = [rng.choice((0, 1, rng.randint(2, 9999), rng.randint(2, 9999))) for _ in range(rank)]
-    if index % 2 and rank > 1:
+def _probe(rng: random.Random, rank: int, container: Callable[[list[int]], Dims]) -> Call:
+    if rank in (3, 5):
         sizes = [rng.randint(2, 9999)] * rank
-    dims = rng.sample(range(rank), rng.randint(0, rank))
-    as_kind = (set, list, tuple)[index % 3]
-    return Call((tuple(sizes), as_kind(dims), f"T{rng.randrange(16**6):06X}", f"Dev{rng.randrange(10**4)}:{index + 1}"))
+        dims = rng.sample(range(rank), rng.randint(1, rank - 1))
+    else:
+        sizes = [rng.choice((0, 1, rng.randint(2, 9999), rng.randint(2, 9999))) for _ in range(rank)]
+        dims = rng.sample(range(rank), rng.randint(0, rank))
+    dtype, device = f"T{rng.randrange(16**6):06X}", f"Dev{rng.randrange(10**4)}:{rng.randrange(8)}"
+    return Call((tuple(sizes), container(dims), dtype, device))
 
 
 # --- the form of an edge input ----------------------------------------------------------------------------------------
