@@ -62,7 +62,7 @@ class Journal:
         self._seen: dict[str, int] = {}
         self._set_aside: set[str] = set()
         self._session_lock: SessionLock | None = None
-        self._claimed = False
+        self._claimed = self._closed = False
         self._mutex = threading.RLock()
         self._file = LineFile(folder / "journal.jsonl", folder / "journal.lock")
 
@@ -342,6 +342,9 @@ class Journal:
         """Record `closed`, give the screen back and let go of the files. What is pending is tried once more. Raises
         StateError when that could not be written; everything is let go of all the same."""
         with self._mutex:
+            if self._closed:
+                return
+            self._closed = True
             try:
                 if self.read_only is None:
                     if self._claimed:

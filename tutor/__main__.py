@@ -1,0 +1,16 @@
+"""`python -m tutor`: the screen, or one command of the command line."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Entry point of the installed command."""
+    from tutor.cli.main import run
+
+    return run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

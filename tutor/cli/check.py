@@ -1,0 +1,143 @@
+"""`check`: judge the blank, from a file, from `--expr`, or as it was last saved."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unicodedata import east_asian_width
+
+from tutor.blanks import FILE_MAX, Blank
+from tutor.cli.context import Context
+from tutor.cli.exits import OF_ENDING, Exit, Stop
+from tutor.cli.files import read_bounded
+from tutor.cli.output import Output
+from tutor.judging import Judge, report_json
+from tutor.model import CaseResult, CheckReport, EdgeResult, Ending, Exercise, Message
+from tutor.sandbox import Sandbox
+
+#: What `read_file` says of a file that was read but does not keep to the template; anything else is no exercise file.
+_REFUSED = ("check.file_changed", "check.file_tabs")
+
+
+def run(context: Context, args: argparse.Namespace, out: Output) -> int:
+    """Judge once and say so. Raises Stop, StateError."""
+    exercise = context.lesson.exercise
+    if args.file is not None and args.expr is not None:
+        raise Stop("cli.check-both")
+    if args.file is None and args.expr is None:
+        return _draft(context, args.edge, out)
+    expr = from_file(exercise, Path(args.file)) if args.expr is None else _given(args.expr)
+    with Sandbox() as sandbox:
+        return show(context, judge(exercise, sandbox, expr, args.edge), out)
+
+
+def from_file(exercise: Exercise, path: Path) -> str | Message:
+    """The blank's text in an exercise file, or why the file is refused. Raises Stop when it is no exercise file."""
+    found = Blank.of(exercise.template, exercise.blank).read_file(read_bounded(path, FILE_MAX))
+    if isinstance(found, Message) and found.key not in _REFUSED:
+        raise Stop.saying(found)
+    return found
+
+
+def judge(exercise: Exercise, sandbox: Sandbox, expr: str | Message, edges: Sequence[str]) -> CheckReport:
+    """The report on a text, or on a file that was refused before its text could be read."""
+    if isinstance(expr, str):
+        return Judge(exercise, sandbox).check(expr, edges)
+    return CheckReport(Ending.REFUSED, expr, 0, 0, (), (), (), (), 0.0)
+
+
+def show(context: Context, report: CheckReport, out: Output, event: str | None = None) -> Exit:
+    """Say a report and give its exit code; `event` names it in a stream."""
+    if out.as_json:
+        head: dict[str, Any] = {"schema": 1, "command": "check", "lesson": context.lesson_id}
+        out.emit({**head, **({"event": event} if event else {}), **report_json(report, out.lang)})
+    else:
+        for line in _lines(context.lesson.exercise, report, out):
+            out.result(line)
+    if report.ending is Ending.PASSED:
+        return next((OF_ENDING[edge.ending] for edge in report.edges if edge.ending is not Ending.PASSED), Exit.GOOD)
+    return OF_ENDING[report.ending]
+
+
+def _given(expr: str) -> str:
+    if expr != "-":
+        return expr
+    raw = sys.stdin.buffer.read(FILE_MAX + 1) if sys.stdin is not None else b""
+    if len(raw) > FILE_MAX:
+        raise Stop("cli.stdin-long", most=FILE_MAX // 1024)
+    try:
+        return raw.decode("utf-8").removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise Stop("cli.stdin-not-utf8") from error
+
+
+def _draft(context: Context, extra: Sequence[str], out: Output) -> Exit:
+    """Judge what the learner saved, with their own edge inputs, and keep the verdict: this alone counts for points."""
+    journal, exercise = context.journal, context.lesson.exercise
+    expr = journal.progress.text("code")
+    if not expr.strip() or expr.strip() == exercise.blank:
+        raise Stop("cli.check-no-draft")
+    edges = [edge for edge in journal.progress.edges.values() if edge.line.strip()]
+    with Sandbox() as sandbox:
+        report = judge(exercise, sandbox, expr, [*(edge.line for edge in edges), *extra])
+    code = show(context, report, out)
+    if journal.read_only is None:
+        data = report.to_data()
+        journal.append("checked", expr=expr, report=data)
+        for edge, result in zip(edges, data["edges"], strict=False):
+            journal.append("edge_checked", id=edge.id, line=edge.line, result=result)
+    return code
+
+
+def _lines(exercise: Exercise, report: CheckReport, out: Output) -> list[str]:
+    lines = [f"{out.text(f'cli.word-{report.ending}')}  {out.say(report.message)}"]
+    failed = [case for case in report.cases if case.ending is not Ending.PASSED]
+    for case in failed:
+        if case.same_as is None:
+            lines += _case(exercise, case, out)
+        else:
+            lines.append("  " + out.text("cli.check-alike", id=case.id, other=case.same_as))
+    if report.output:
+        lines.append("  " + out.text("cli.check-printed"))
+        lines += ["    " + line for line in report.output.splitlines()]
+    for edge in report.edges:
+        lines += _edge(edge, out)
+    if report.ending is Ending.BROKE:
+        lines.append(out.text("cli.check-broke"))
+        lines += ["  " + line for line in report.log.splitlines()]
+    if report.cases:
+        lines.append(out.text("cli.check-points", normal=report.normal, of=len(exercise.given), edge=report.edge))
+    return lines
+
+
+def _case(exercise: Exercise, case: CaseResult, out: Output) -> list[str]:
+    labels = {name: out.text(f"cli.label-{name}") for name in ("call", "got", "expected", "think")}
+    lead = {name: f"  {label}  " for name, label in labels.items()}
+    lines = [lead["call"] + case.call]
+    if case.got is not None:
+        lines.append(lead["got"] + case.got)
+    pointer = ""
+    if case.expected is not None:
+        lines.append(lead["expected"] + case.expected)
+        if case.at is not None:
+            start, end = case.at
+            pointer = " " * _cells(lead["expected"] + case.expected[:start]) + "^" * max(1, end - start) + " "
+    lines.append((pointer or "  ") + out.say(case.message))
+    hint = next((given.hint.get(out.lang) for given in exercise.given if given.id == case.id), None)
+    return [*lines, lead["think"] + hint] if hint else lines
+
+
+def _cells(shown: str) -> int:
+    """Cells that a text takes: two for a Chinese character."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in shown)
+
+
+def _edge(edge: EdgeResult, out: Output) -> list[str]:
+    word = out.text(f"cli.word-{edge.ending}")
+    lines = [f"{word}  {edge.call}", "  " + out.say(edge.message)]
+    if edge.caught:
+        lines.append("  " + out.text("cli.check-caught", count=len(edge.caught), of=edge.wrong_versions))
+    return lines

@@ -1,0 +1,109 @@
+"""Runs one command: reads the arguments, imports the command's module, turns its end into an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from tutor import __version__
+from tutor.cli.exits import Exit, Stop
+from tutor.cli.output import Output, abandon_stdout, prepare_streams
+from tutor.cli.parser import parse
+from tutor.model import Lang
+from tutor.settings import choose_lang
+from tutor.terminal import is_utf8
+
+
+def run(argv: Sequence[str]) -> int:
+    """The exit code of `tutor ARGV`. Whatever goes wrong is one sentence on stderr."""
+    prepare_streams()
+    try:
+        code = _run(argv)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        abandon_stdout()
+        return Exit.BROKEN_PIPE
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+
+
+def _run(argv: Sequence[str]) -> int:
+    lang = _early_lang(argv)
+    try:
+        args = parse(argv)
+    except Stop as stop:
+        return _stopped(stop, lang)
+    if args.version:
+        print(f"torch-compile-tutor {__version__}")
+        return Exit.GOOD
+    if args.help:
+        Output(lang, as_json=False).result(Output(lang, False).text(f"cli.help-{args.command or 'tutor'}").rstrip("\n"))
+        return Exit.GOOD
+    return _screen(args, lang) if args.command is None else _command(args, lang)
+
+
+def _command(args: argparse.Namespace, lang: Lang) -> int:
+    from tutor.cli.context import Context
+    from tutor.journal import StateError
+
+    try:
+        context = Context.of(args)
+        lang = context.lang
+        out = Output(lang, args.as_json)
+        for notice in context.notices():
+            out.hint(out.say(notice))
+        told = len(context.notices())
+        code: int = import_module(f"tutor.cli.{args.command}").run(context, args, out)
+        for notice in context.notices()[told:]:
+            out.hint(out.say(notice))
+        context.close()
+    except Stop as stop:
+        return _stopped(stop, lang)
+    except StateError as error:
+        return _stopped(Stop.saying(error.message), lang)
+    return code
+
+
+def _screen(args: argparse.Namespace, lang: Lang) -> int:
+    from tutor import terminal
+
+    trouble = terminal.preflight(sys.stdin, sys.stdout, sys.stderr, os.environ)
+    if trouble is not None:
+        return _stopped(Stop.saying(trouble), lang)
+    terminal.apply_textual_defaults(os.environ, plain_keys=args.plain_keys)
+    from tutor.cli.context import Context
+    from tutor.journal import StateError
+
+    try:
+        context = Context.of(args)
+        lang = context.lang
+        context.journal  # noqa: B018  A state folder that cannot be used is said before the screen comes up.
+        from tutor.ui.app import run as run_screen
+
+        return run_screen(context)
+    except Stop as stop:
+        return _stopped(stop, lang)
+    except StateError as error:
+        return _stopped(Stop.saying(error.message), lang)
+
+
+def _stopped(stop: Stop, lang: Lang) -> int:
+    # On a terminal that is not UTF-8 Chinese would be a row of escapes.
+    out = Output(lang if is_utf8(sys.stderr) else "en", as_json=False)
+    out.hint(out.say(stop.message))
+    return stop.code
+
+
+def _early_lang(argv: Sequence[str]) -> Lang:
+    """The language before the arguments are understood, for the help and for what is wrong with them."""
+    flag: str | None = None
+    for before, value in zip(("", *argv), argv, strict=False):
+        if before == "--lang":
+            flag = value
+        elif value.startswith("--lang="):
+            flag = value.removeprefix("--lang=")
+    return choose_lang(flag, None)

@@ -1,0 +1,65 @@
+"""`status`: points so far, who gave them, and what is left."""
+
+from __future__ import annotations
+
+import argparse
+
+from tutor.cli.context import Context
+from tutor.cli.exits import Exit
+from tutor.cli.output import Output
+from tutor.scoring import Score, score
+
+
+def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001
+    """Show the score. Raises StateError."""
+    progress, lesson = context.journal.progress, context.lesson
+    now = score(progress, lesson)
+    if out.as_json:
+        claims = {name: {"verdict": c.verdict, "evidence": c.evidence, "source": c.source} for name, c in progress.claims.items()}
+        out.emit(
+            {
+                "schema": 1,
+                "command": "status",
+                "lesson": lesson.id,
+                "points": {"self": now.points, "final": now.final, "of": now.of},
+                "parts": [
+                    {
+                        "id": part.id,
+                        "points": part.points,
+                        "of": part.of,
+                        "giver": part.giver,
+                        "needs": out.say(part.needs) if part.needs else None,
+                    }
+                    for part in now.parts
+                ],
+                "rules": [{"id": rule.id, "met": rule.met, "text": out.say(rule.says)} for rule in now.rules],
+                "caught": progress.caught,
+                "wrong_versions": now.wrong_versions,
+                "claims": claims,
+                "evidence": list(progress.evidence),
+                "state": str(context.folder),
+                "notices": [out.say(notice) for notice in context.notices()],
+            }
+        )
+    else:
+        _show(now, out)
+        out.result(out.text("cli.status-claims", tried=len(progress.claims), of=len(lesson.claims)))
+        out.result(out.text("cli.status-state", path=str(context.folder)))
+    return Exit.GOOD
+
+
+def _show(now: Score, out: Output) -> None:
+    out.result(out.text("cli.status-head", points=now.points, of=now.of))
+    for part in now.parts:
+        caught = part.id == "edge" and now.caught
+        words = [
+            out.text(f"scoring.part-{part.id}"),
+            f"{part.points}/{part.of}",
+            out.text(f"scoring.giver-{part.giver}"),
+            out.text("cli.status-caught", count=now.caught, of=now.wrong_versions) if caught else "",
+            out.say(part.needs) if part.needs else "",
+        ]
+        out.result("  " + "  ".join(word for word in words if word))
+    out.result(out.text("cli.status-rules"))
+    for rule in now.rules:
+        out.result(f"  [{'x' if rule.met else ' '}] {out.say(rule.says)}")
