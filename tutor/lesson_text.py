@@ -123,7 +123,7 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
             if mark is None:
                 raise LessonTextError(f"line {at}: a mark is '@claim ID' or '@figure ID'")
             yield ClaimMark(mark[2]) if mark[1] == "claim" else FigureMark(mark[2])
-        elif line[0] in "#>*|\t ":
+        elif line[0] in "#>|\t " or (line[0] == "*" and not line.startswith("**")):
             raise LessonTextError(f"line {at}: not in the lesson's notation: {line[:40]!r}")
         else:
             yield Paragraph(spans(line.strip()))
