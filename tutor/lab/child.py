@@ -1,0 +1,147 @@
+"""The child: runs one demo and says what it saw. It never says a verdict.
+
+Loaded by path into the parent and entered right after the fork; standard library and torch only, Python 3.10 and later.
+A demo is a file with `run(lab)`; `Lab` is all that it is given.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+if TYPE_CHECKING:
+    from tutor.lab import machine, probe
+else:
+    machine, probe = (sys.modules[f"tutor_lab_{name}"] for name in ("machine", "probe"))
+
+#: The bound of one line, and of a text inside one, that the other side holds us to.
+MAX_LINE, MAX_TEXT = 64 * 1024, 2000
+
+
+class Unavailable(Exception):
+    """This machine lacks what the demo needs: the text names it."""
+
+
+class Voice:
+    """Says events on a descriptor that no print reaches and no program that the demo starts inherits."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def say(self, event: str, **fields: Any) -> None:
+        """Raises ValueError for what is not JSON or is too long: a mistake in the demo."""
+        line = json.dumps({"schema": 1, "event": event, **fields}, allow_nan=False).encode() + b"\n"
+        if len(line) > MAX_LINE:
+            raise ValueError(f"an event of {len(line)} bytes; {MAX_LINE} is the most")
+        while line:
+            line = line[os.write(self._descriptor, line) :]
+
+
+class Lab:
+    """What a demo works with."""
+
+    def __init__(self, voice: Voice, device: str) -> None:
+        self._voice = voice
+        self.device = device
+        """`cpu` or `cuda`, where the demo makes its tensors."""
+
+    def observe(
+        self,
+        series: str,
+        values: Mapping[str, Any],
+        *,
+        call: str | None = None,
+        ask: str | None = None,
+        answer: int | None = None,
+        said: Sequence[str] = (),
+        why: str | None = None,
+    ) -> None:
+        """Say one observation, as soon as it is made.
+
+        `series` groups those that a rule looks at together ("default", "control"), `values` are names with numbers,
+        texts, truth values, lists of them, or a spread of timings. `call` describes the call in the field's terms,
+        `ask` is the question of the demo's TOML that it answers and `answer` the answer (a number, or a choice's
+        place from 0), `said` are torch's own words and `why` names a sentence of the TOML.
+        """
+        self._voice.say(
+            "observation",
+            series=series,
+            call=call,
+            ask=ask,
+            answer=answer,
+            values=dict(values),
+            said=[text[:MAX_TEXT] for text in said],
+            why=why,
+        )
+
+    @staticmethod
+    def describe(tensor: torch.Tensor) -> str:
+        """A tensor as the field writes it: `f32[2, 128]`."""
+        return probe.describe(tensor)
+
+    def watch(self, function: Callable[..., Any], **options: Any) -> probe.Watch:
+        """`function` under torch.compile with `options`, every call watched, starting from an empty cache."""
+        return probe.Watch(function, **options)
+
+
+def main(request: Mapping[str, Any], said: int, printed: int, lifeline: int, threads: int) -> None:
+    """Run the request's demo; never returns. `said`, `printed` and `lifeline` are this child's descriptors."""
+    for stream in (1, 2):
+        os.dup2(printed, stream)
+    os.close(printed)
+    sys.stdout, sys.stderr = (
+        open(stream, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False) for stream in (1, 2)
+    )
+    threading.Thread(target=_die_with, args=(lifeline,), daemon=True).start()
+    voice = Voice(said)
+    voice.say("begun", pid=os.getpid())
+    try:
+        busy = machine.busy_processors()
+        machine.use_threads(threads)
+        lab = Lab(voice, _device(request["device"]))
+        _load(request["script"]).run(lab)
+        voice.say("result", environment=machine.environment(lab.device, busy))
+    except Unavailable as lack:
+        voice.say("unavailable", need=str(lack))
+    except BaseException as error:  # Also SystemExit and KeyboardInterrupt: whatever a demo raises is its answer.
+        traceback.print_exc()
+        text = str(error).strip().split("\n", 1)[0]
+        voice.say("failed", kind=type(error).__name__, text=text[:MAX_TEXT])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def _die_with(lifeline: int) -> None:
+    """Wait for the parent's end; only it holds the other side."""
+    os.read(lifeline, 1)
+    os.killpg(0, signal.SIGKILL)
+
+
+def _device(wanted: str) -> str:
+    if wanted == "cpu":
+        return wanted
+    there = machine.has_cuda()
+    if wanted == "cuda" and not there:
+        raise Unavailable("cuda")
+    return "cuda" if there else "cpu"
+
+
+def _load(script: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("tutor_demo", script)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"not a Python file: {script}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,94 @@
+"""The evidence of one run, built from what it observed and what the learner predicted (pure).
+
+Percentiles are by nearest rank: the smallest observed value that at least that share of the values do not exceed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tutor.lab import protocol, verdicts
+from tutor.lab.protocol import Event
+from tutor.model import Demo, Source
+
+
+def spread(values: Sequence[float]) -> dict[str, float | int]:
+    """Timings as they are always shown: n, p50, p95, p99, max, in the unit of `values`. Raises ValueError when empty."""
+    if not values:
+        raise ValueError("no values to summarise")
+    ordered = sorted(values)
+    at = {f"p{share}": ordered[math.ceil(len(ordered) * share / 100) - 1] for share in (50, 95, 99)}
+    return {"n": len(ordered), **at, "max": ordered[-1]}
+
+
+class Gathering:
+    """Takes a child's observations one by one, sets each beside the learner's prediction, and makes the record.
+
+    `predicted` maps an ask's id to a whole number: the number itself, or the place of a choice, from 0.
+    """
+
+    def __init__(self, demo: Demo, predicted: Mapping[str, int] | None = None) -> None:
+        self.demo = demo
+        self.predicted = dict(predicted or {})
+        self.answers: dict[str, int] = {}
+        self.observed: dict[str, dict[str, list[Any]]] = {}
+
+    def observation(self, said: Mapping[str, Any], at: float) -> Event:
+        """The child's observation as the event that leaves the lab.
+
+        `plain` is the demo's sentence for the child's `why`, in both languages; `agrees` is None without a prediction.
+        """
+        series = self.observed.setdefault(said["series"], {})
+        for name, value in (("call", said["call"]), *said["values"].items()):
+            series.setdefault(name, []).append(value)
+        ask, answer = said["ask"], said["answer"]
+        if ask is not None and answer is not None:
+            self.answers[ask] = answer
+        sentence = self.demo.why.get(said["why"] or "")
+        predicted = self.predicted.get(ask) if ask is not None else None
+        return protocol.event(
+            "observation",
+            at,
+            series=said["series"],
+            call=said["call"],
+            values=said["values"],
+            said=said["said"],
+            why=said["why"],
+            plain={"zh": sentence.zh, "en": sentence.en} if sentence else None,
+            ask=ask,
+            answer=answer,
+            predicted=predicted,
+            agrees=None if predicted is None or answer is None else predicted == answer,
+        )
+
+    def result(
+        self, environment: Mapping[str, Any], at: float, *, source: Source, when: str, where: str | None = None
+    ) -> Event:
+        """The `result` event, which is the evidence record; the journal gives it its id.
+
+        demo; claims (id -> verdict) and because (id -> message); observed (series -> value -> list, in order) and
+        units (value -> unit, none for what is no quantity); predicted and answers (ask -> whole number); agreed (how
+        many of the predictions came out, None without any); environment with `contended` (True, False, None:
+        unknown); source, when (UTC, ISO 8601) and where (None when measured here).
+        """
+        judged = {claim: verdicts.judge(self.demo.verdicts[claim], self.observed) for claim in self.demo.claims}
+        both = [ask for ask in self.predicted if ask in self.answers]
+        return protocol.event(
+            "result",
+            at,
+            demo=self.demo.name,
+            claims={claim: judgement.verdict.value for claim, judgement in judged.items()},
+            because={claim: protocol.as_json(judgement.because) for claim, judgement in judged.items()},
+            observed={series: {name: list(values) for name, values in table.items()}
+                      for series, table in self.observed.items()},
+            units=dict(self.demo.units),
+            predicted=dict(self.predicted),
+            answers=dict(self.answers),
+            agreed=sum(self.predicted[ask] == self.answers[ask] for ask in both) if self.predicted else None,
+            environment={"contended": None, **environment},
+            source=source.value,
+            when=when,
+            where=where,
+        )
