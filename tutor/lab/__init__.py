@@ -1,6 +1,6 @@
 """Runs demos under a Python that has torch, and judges what they observed. Nothing here imports torch into the tutor.
 
-A front end needs `host` (start, stream, cancel), `predictions` (read what the learner predicted), `transcripts` (replay a
-recorded run where none can be made) and the words in `protocol`. `parent`, `child` and `probe` are run by path under
-the interpreter that has torch, and are never imported by the tutor.
+A front end needs `host` (start, stream, cancel), `predictions` (read what the learner predicted), `transcripts` (replay
+a recorded run where none can be made) and the words in `protocol`. `parent`, `child`, `machine` and `probe` are run by
+path under the interpreter that has torch, and are never imported by the tutor.
 """

@@ -14,6 +14,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from io import BufferedWriter, FileIO, TextIOWrapper
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +100,7 @@ def main(request: Mapping[str, Any], said: int, printed: int, lifeline: int, thr
     for stream in (1, 2):
         os.dup2(printed, stream)
     os.close(printed)
-    sys.stdout, sys.stderr = (
-        open(stream, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False) for stream in (1, 2)
-    )
+    sys.stdout, sys.stderr = map(_printer, (1, 2))
     threading.Thread(target=_die_with, args=(lifeline,), daemon=True).start()
     voice = Voice(said)
     voice.say("begun", pid=os.getpid())
@@ -120,6 +119,11 @@ def main(request: Mapping[str, Any], said: int, printed: int, lifeline: int, thr
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def _printer(stream: int) -> TextIOWrapper:
+    raw = FileIO(stream, "w", closefd=False)
+    return TextIOWrapper(BufferedWriter(raw), "utf-8", errors="backslashreplace", line_buffering=True)
 
 
 def _die_with(lifeline: int) -> None:

@@ -15,7 +15,7 @@ from tutor.model import Demo, Source
 
 
 def spread(values: Sequence[float]) -> dict[str, float | int]:
-    """Timings as they are always shown: n, p50, p95, p99, max, in the unit of `values`. Raises ValueError when empty."""
+    """Timings as they are always shown: n, p50, p95, p99, max, in the unit of `values`. Raises ValueError for none."""
     if not values:
         raise ValueError("no values to summarise")
     ordered = sorted(values)
@@ -81,8 +81,10 @@ class Gathering:
             demo=self.demo.name,
             claims={claim: judgement.verdict.value for claim, judgement in judged.items()},
             because={claim: protocol.as_json(judgement.because) for claim, judgement in judged.items()},
-            observed={series: {name: list(values) for name, values in table.items()}
-                      for series, table in self.observed.items()},
+            observed={
+                series: {name: list(values) for name, values in table.items()}
+                for series, table in self.observed.items()
+            },
             units=dict(self.demo.units),
             predicted=dict(self.predicted),
             answers=dict(self.answers),

@@ -1,12 +1,12 @@
 """Runs a demo and streams what it does. The only part of the lab that a front end starts anything with.
 
-    host = LabHost(LabSettings(python=None, launcher=()))
-    host.warm()                                   # returns at once; torch is imported in another process
-    run = host.start(demo, predicted={"call-1": 1})
-    for event in run:                             # blocks between events: iterate in a worker thread
-        ...                                       # dicts as in `protocol`; the last one is `ended`
-    run.cancel()                                  # from any thread
-    host.close()                                  # when leaving; a tutor that is killed needs nothing
+host = LabHost(LabSettings(python=None, launcher=()))
+host.warm()                                   # returns at once; torch is imported in another process
+run = host.start(demo, predicted={"call-1": 1})
+for event in run:                             # blocks between events: iterate in a worker thread
+    ...                                       # dicts as in `protocol`; the last one is `ended`
+run.cancel()                                  # from any thread
+host.close()                                  # when leaving; a tutor that is killed needs nothing
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from tutor.lab.link import Link
 from tutor.lab.run import Device, Run
 from tutor.model import Demo
 
+__all__ = ["LabBusy", "LabHost", "LabSettings", "Run", "State"]
+
 State = Literal["cold", "warming", "warm", "unavailable"]
 
 
 @dataclass(frozen=True, slots=True)
 class LabSettings:
-    """`python` and `launcher` as in the learner's settings. `limit_s` is wall time of one demo from the moment its child
-    lives; `output_bytes` is how much of what it prints is kept."""
+    """`python` and `launcher` as in the learner's settings. `limit_s` is wall time of one demo from the moment that its
+    child lives; `output_bytes` is how much of what it prints is kept."""
 
     python: str | None = None
     launcher: tuple[str, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import os
 import subprocess
@@ -79,17 +78,24 @@ def _own_version() -> str | None:
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         return None
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version("torch")
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version("torch")
+    except metadata.PackageNotFoundError:
         return "unknown"
 
 
 def _ask(path: str) -> str | None:
     try:
         asked = subprocess.run(
-            [path, "-c", _ASK], stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S, text=True,
-            errors="backslashreplace", check=False,
+            [path, "-c", _ASK],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            text=True,
+            errors="backslashreplace",
+            check=False,
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         why = f"no answer in {PATIENCE_S:.0f} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)

@@ -1,7 +1,7 @@
 """One parent process as the tutor holds it: how it is started, what it says, and how it is made to stop.
 
 A thread finds the interpreter, starts the parent and reads its lines into `inbox`; whoever runs a demo takes them from
-there. The parent's stdin is its lifeline: when it closes, however that came about, the parent ends its child and itself.
+there. The parent's stdin is its lifeline: when it closes, for whatever reason, the parent ends its child and itself.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def use_threads(count: int) -> None:
 
 
 def has_cuda() -> bool:
-    return torch.cuda.is_available()
+    return bool(torch.cuda.is_available())
 
 
 def busy_processors() -> bool:
@@ -77,7 +77,11 @@ def _smi(query: str) -> str | None:
     try:
         asked = subprocess.run(
             ["nvidia-smi", query, "--format=csv,noheader", *which],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SMI_S, check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SMI_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -1,9 +1,9 @@
 """The warm parent: imports torch once, then forks one child per demo and passes on what the child says.
 
-Run by path under the interpreter that has torch; standard library and torch only, Python 3.10 and later. One JSON object
-a line: requests on stdin (`{"run": 1, "script": ...}`, `{"cancel": 1}`), on stdout `hello`, `ready` or `missing`, then
-`child`, `output` and `ended`. The requests' pipe is the lifeline: at its end every process that this one started is
-killed and so is this one.
+Run by path under the interpreter that has torch; standard library and torch only, Python 3.10 and later. One JSON
+object a line: requests on stdin (`{"run": 1, "script": ...}`, `{"cancel": 1}`), on stdout `hello`, then `ready` or
+`missing`, then `child`, `output` and `ended`. The requests' pipe is the lifeline: at its end every process that this one
+started is killed and so is this one.
 
 A fork is safe only while no thread pool runs, so nothing here computes: torch is told to use one thread before anything
 else, CUDA is never touched, and the child gets the usual number of threads back.
@@ -22,10 +22,11 @@ import signal
 import sys
 import threading
 import time
-from types import FrameType, ModuleType
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+HERE = Path(__file__).resolve().parent
 #: The same bound as `protocol.MAX_LINE`, and bytes of events from one child, far above what any experiment says.
 MAX_LINE, MAX_EVENTS = 64 * 1024, 4 * 1024 * 1024
 #: Bytes of printed text that are held back for the end of their line.
@@ -161,7 +162,10 @@ class Child:
             self._channel.say("ended", how="exit", code=code)
 
     def kill(self) -> int:
-        """Kill the child's group, then whatever left it and became ours. The child's exit code, negative for a signal."""
+        """Kill the child's group, then whatever left it and became ours.
+
+        The child's exit code, negative for a signal.
+        """
         for kill in (os.killpg, os.kill):  # Before it has called setsid there is no such group.
             try:
                 kill(self.pid, signal.SIGKILL)
@@ -237,15 +241,14 @@ def _prctl(option: int, value: int) -> None:
 def _children() -> list[int]:
     """Direct children of this process, which adopts what its child leaves behind (Linux)."""
     try:
-        with open(f"/proc/self/task/{os.getpid()}/children") as file:
-            return [int(pid) for pid in file.read().split()]
+        return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
     except FileNotFoundError:
         return []
 
 
 def _sibling(name: str) -> ModuleType:
     """A module beside this one, without its folder on the path where it would stand before the learner's packages."""
-    spec = importlib.util.spec_from_file_location(f"tutor_lab_{name}", os.path.join(HERE, f"{name}.py"))
+    spec = importlib.util.spec_from_file_location(f"tutor_lab_{name}", HERE / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -254,19 +257,23 @@ def _sibling(name: str) -> ModuleType:
     return module
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
+def _terminate(*_signal: object) -> None:
     raise TutorGone
+
+
+def _wake(*_signal: object) -> None:
+    """What the handler does not do, the wake-up descriptor does."""
 
 
 def main() -> None:
     channel = Channel()
-    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
+    sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != HERE]
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, _terminate)
     woken, waker = os.pipe()
     os.set_blocking(waker, False)
     signal.set_wakeup_fd(waker)
-    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.signal(signal.SIGCHLD, _wake)
     current: Child | None = None
     try:
         channel.say("hello")

@@ -36,7 +36,10 @@ def read_one(ask: Ask, text: str) -> int:
 
 
 def read(demo: Demo, text: str) -> Mapping[str, int]:
-    """All answers of a demo in the order of its asks, apart by commas or blanks: `1,1,0,0,1`. Raises PredictionError."""
+    """All answers of a demo in the order of its asks, with commas or blanks between: `1,1,0,0,1`.
+
+    Raises PredictionError.
+    """
     parts = [part for part in re.split(r"[\s,，]+", text) if part]
     if len(parts) != len(demo.asks):
         raise PredictionError(Message("lab.predict-count", {"wanted": len(demo.asks), "got": len(parts)}))

@@ -53,7 +53,7 @@ class Watch:
         self._has_ids = can()["compile_id"]
         self._compiled = torch.compile(function, backend=self._backend, **options)
 
-    def _backend(self, graph: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+    def _backend(self, graph: torch.fx.GraphModule, _inputs: list[Any]) -> Callable[..., Any]:
         name = f"g{self._graphs}"
         if self._has_ids:
             compile_id = torch._guards.CompileContext.current_compile_id()

@@ -31,8 +31,8 @@ _End = tuple[Outcome, Message]
 
 
 class Run:
-    """An iterator over a run's events, the last of which is `ended`. It blocks between them: iterate in a worker thread,
-    and to the end, or `close` it.
+    """An iterator over a run's events, the last of which is `ended`. It blocks between them: iterate in a worker
+    thread, and to the end, or `close` it.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class Run:
         self.demo = demo
         self._link = link
         self._remote = remote
+        self._limit_s = limit_s
         self._finished = finished
         self._request = {
             "run": number,
@@ -204,12 +205,11 @@ class Run:
             self._says = outcome, Message("lab.raised", {"kind": said["kind"], "text": said["text"]})
 
     def _child_ended(self, how: str, code: Any) -> Iterator[Event]:
-        """The parent's word on its child is the last one; an experiment has passed only if it gave its result before."""
-        limit_s, output = self._request["limit_s"], Message("lab.limit-events")
+        """The parent has the last word on its child; a run is ok only if it gave its result before."""
         if how == "limit":
-            self._end = Outcome.LIMIT, Message("lab.limit-time", {"seconds": limit_s})
+            self._end = Outcome.LIMIT, Message("lab.limit-time", {"seconds": self._limit_s})
         elif how == "flood":
-            self._end = Outcome.LIMIT, output
+            self._end = Outcome.LIMIT, Message("lab.limit-events")
         elif how == "cancelled":
             self._end = Outcome.CANCELLED, Message("lab.cancelled")
         elif how == "signal":
@@ -256,7 +256,9 @@ class Run:
         }.get(self._link.stage, "running")
         low, high = self.demo.usual_s
         said = Message(f"lab.{phase.split()[0]}", {"seconds": int(elapsed), "low": low, "high": high})
-        return protocol.event("progress", elapsed, phase=phase, elapsed=round(elapsed, 1), message=protocol.as_json(said))
+        return protocol.event(
+            "progress", elapsed, phase=phase, elapsed=round(elapsed, 1), message=protocol.as_json(said)
+        )
 
     def _output(self, text: str, stream: str, cut: bool = False) -> Event:
         return protocol.event("output", self._at(), text=text, stream=stream, cut=cut)

@@ -14,8 +14,8 @@ A condition is `PATH OP OPERAND`, after an optional `some`:
 * PATH is `series.value` or `series.value.field`: all values of that series, in the order they were observed.
 * OP is one of `== != < <= > >= has`; `has` asks whether a text stands in the observed text.
 * OPERAND is a JSON literal, another PATH, or `NUMBER * PATH`. A list is compared with all values at once (`==`, `!=`
-  only). Anything else is compared with every value; `some` asks that at least one is true. Two paths are compared pair by
-  pair, or every value with the only one.
+  only). Anything else is compared with every value; `some` asks that at least one is true. Two paths are compared pair
+  by pair, or every value with the only one.
 
     some breaks.reason has "print"
     dynamic.p50_us >= 1.05 * static.p50_us

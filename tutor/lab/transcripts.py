@@ -1,0 +1,178 @@
+"""Recorded runs: the events of a run in a file, for machines that cannot make it.
+
+The first line says what was recorded; the others are the run's events as they came. On replay the observations are
+judged anew by the rules of today and set beside the learner's own prediction, and everything says `recorded`.
+
+    python -m tutor.lab.transcripts automatic-dynamic --where "one H200" [--device cuda] [--python PATH] [--to DIR]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tutor.lab import protocol
+from tutor.lab.evidence import Gathering
+from tutor.lab.protocol import Event, LineError, Outcome
+from tutor.model import Demo, Message, Source
+
+#: What a transcript does not tell of the machine that it was made on.
+_PRIVATE = ("interpreter", "host")
+#: Bytes of a whole transcript.
+MAX_SIZE = 4 * 1024 * 1024
+
+
+class TranscriptError(ValueError):
+    """A transcript cannot be read or made; `message` says why."""
+
+    def __init__(self, message: Message) -> None:
+        super().__init__(message.key, dict(message.args))
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Where and when a run was recorded. `date` is an ISO 8601 day, `gpu` and `triton` are None where there is none."""
+
+    demo: str
+    date: str
+    where: str
+    gpu: str | None
+    torch: str
+    triton: str | None
+    python: str
+
+
+def header(path: Path) -> Header:
+    """What the transcript at `path` is of. Raises TranscriptError."""
+    return _read(path)[0]
+
+
+def replay(demo: Demo, path: Path, predicted: Mapping[str, int] | None = None) -> Iterator[Event]:
+    """The events of a recorded run as a live run gives them, at once; `at` says when each came then.
+
+    Every `source` is "recorded", `result` carries where and when, and `ended` comes last. Raises TranscriptError when
+    the file is not a whole transcript of this demo, and RuleError.
+    """
+    about, events = _read(path)
+    if about.demo != demo.name:
+        raise _damaged(path, f"it is of {about.demo}")
+    gathering = Gathering(demo, predicted)
+    for event in events:
+        kind, at = event["event"], float(event["at"])
+        if kind == "observation":
+            yield gathering.observation(event, at)
+        elif kind == "result":
+            yield gathering.result(event["environment"], at, source=Source.RECORDED, when=about.date, where=about.where)
+        elif kind == "ended":
+            said = protocol.as_json(Message("lab.recorded", {"where": about.where, "when": about.date}))
+            yield protocol.event("ended", at, demo=demo.name, outcome=Outcome.OK.value, message=said)
+        elif kind == "started":
+            yield {**event, "source": Source.RECORDED.value}
+        else:
+            yield event
+
+
+def lines(events: Iterable[Event], where: str) -> Iterator[str]:
+    """A transcript of a run that was ok: the header and its events, without what would tell of the machine's owner.
+
+    Raises TranscriptError when there is no result to record.
+    """
+    kept = [event for event in events if event["event"] != "progress"]
+    results = [event for event in kept if event["event"] == "result"]
+    if len(results) != 1 or kept[-1]["event"] != "ended" or kept[-1]["outcome"] != Outcome.OK:
+        raise TranscriptError(protocol.message(kept[-1]["message"]))
+    result, environment = results[0], results[0]["environment"]
+    about = Header(
+        demo=result["demo"],
+        date=result["when"][:10],
+        where=where,
+        gpu=environment["gpu"],
+        torch=environment["torch"],
+        triton=environment["triton"],
+        python=environment["python"],
+    )
+    yield protocol.encode({"schema": protocol.SCHEMA, "event": "transcript", **asdict(about)})
+    for event in kept:
+        public = {name: value for name, value in event.items() if name not in _PRIVATE}
+        if "environment" in public:
+            public["environment"] = {name: value for name, value in environment.items() if name not in _PRIVATE}
+        yield protocol.encode(public)
+
+
+def _read(path: Path) -> tuple[Header, list[Event]]:
+    try:
+        if path.stat().st_size > MAX_SIZE:
+            raise _damaged(path, f"it is larger than {MAX_SIZE} bytes")
+        first, *rest = [protocol.decode(line) for line in path.read_bytes().splitlines()]
+        if first.pop("event", None) != "transcript" or first.pop("schema", None) != protocol.SCHEMA:
+            raise _damaged(path, "line 1 is not its header")
+        about = Header(**first)
+        for event in rest:
+            _check(event)
+    except (OSError, LineError, TypeError, ValueError) as error:
+        if isinstance(error, TranscriptError):
+            raise
+        raise _damaged(path, str(error)) from error
+    if [event["event"] for event in rest[-2:]] != ["result", "ended"]:
+        raise _damaged(path, "it does not end with a result")
+    return about, rest
+
+
+def _check(event: Event) -> None:
+    """An observation and a result have to be what a child could have said."""
+    if event.get("event") in ("observation", "result"):
+        protocol.read_child(protocol.encode(event).encode())
+    elif event.get("event") not in ("started", "output", "ended"):
+        raise LineError(f"no such event: {event.get('event')!r}")
+    if not isinstance(event.get("at"), (int, float)):
+        raise LineError("an event without its time")
+
+
+def _damaged(path: Path, why: str) -> TranscriptError:
+    return TranscriptError(Message("lab.transcript-damaged", {"name": path.name, "why": why}))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one demo here and write its transcript beside the lesson's others. For maintainers."""
+    import argparse
+    import sys
+
+    from tutor import catalog, strings
+    from tutor.lab.host import LabHost, LabSettings
+
+    parser = argparse.ArgumentParser(prog="python -m tutor.lab.transcripts", description="Record a demo's transcript.")
+    parser.add_argument("demo")
+    parser.add_argument("--where", required=True, help="the machine in a few words, as learners will read it")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--python", help="the interpreter that has torch")
+    parser.add_argument("--lesson", default=catalog.DEFAULT_LESSON)
+    parser.add_argument("--to", type=Path, help="another folder than the lesson's recorded/")
+    args = parser.parse_args(argv)
+    lesson = catalog.load(args.lesson)
+    demo = lesson.demos.get(args.demo)
+    if demo is None:
+        parser.error(f"no such demo: {args.demo}; there are {', '.join(lesson.demos)}")
+    host = LabHost(LabSettings(python=args.python))
+    try:
+        events: list[dict[str, Any]] = list(host.start(demo, device=args.device))
+    finally:
+        host.close()
+    try:
+        text = "".join(line + "\n" for line in lines(events, args.where))
+    except TranscriptError as error:
+        print(strings.say("en", error.message), file=sys.stderr)
+        return 1
+    environment = next(event for event in events if event["event"] == "result")["environment"]
+    version = ".".join(environment["torch"].split(".")[:2])
+    name = f"{demo.script.stem}.{environment['device']}-torch{version}.jsonl"
+    path = (args.to or lesson.folder / "recorded") / name
+    path.write_text(text, encoding="utf-8")
+    print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
