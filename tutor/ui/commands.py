@@ -41,6 +41,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("add", ("a",), (), ("edge",), line=True),
     Command("delete", ("d",), (), ("edge",), line=True),
     Command("value", ("v",), (), ("lab",), line=True),
+    Command("back", ("b",), (), ("lab",), line=True),
     Command("reset", ("R",), (), ("code",)),
     Command("cite", ("c",), ("f8", "ctrl+n"), ("answer",), editing=True, line=True),
     Command("next", ("n",), (), ("lesson",), line=True),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from tutor.model import Claim, Lang, Lesson
+from tutor.literals import safe_text
+from tutor.model import Claim, Lang, Lesson, Source, Verdict
+from tutor.progress import Evidence
 from tutor.strings import text
 from tutor.ui import commands
 from tutor.ui.lines import BLANK, Line, line, wrap
@@ -65,4 +67,27 @@ def claim_page(claim: Claim, lang: Lang, width: int, state: LessonState) -> list
         head = text(lang, "ui.recorded_long", where=record.where, when=record.when)
         out += wrap([(head, "recorded"), (" " + verdict_word(record.verdict, lang), "strong")], width)
         out += wrap([(record.text.get(lang), "plain")], width, first="  ", rest="  ")
+    return out
+
+
+def evidence_page(evidence: Evidence, lang: Lang, width: int) -> list[Line]:
+    """One run: verdicts, what was predicted and observed, and on what machine."""
+    record = evidence.record
+    here = record["source"] == Source.MEASURED
+    label = "ui.evidence_here" if here else "ui.evidence_recorded"
+    where = "" if here else f"  {record.get('where') or ''}"
+    out = [line((text(lang, label, id=evidence.id), "measured" if here else "recorded"), f"  {record['demo']}{where}")]
+    out.append(line((safe_text(str(record["when"])), "muted")))
+    for claim, verdict in record["claims"].items():
+        mark, role = MARKS[Verdict(verdict)]
+        out.append(line((mark, role), f" {claim}: {verdict_word(Verdict(verdict), lang)}"))
+    out.append(BLANK)
+    for series, table in record["observed"].items():
+        out.append(line((safe_text(series), "title")))
+        for name, values in table.items():
+            shown = safe_text(f"{name}: {', '.join(map(str, values))}", 2000)
+            out += wrap([(shown, "plain")], width, first="  ", rest="    ")
+    out += [BLANK, line((text(lang, "ui.environment"), "title"))]
+    for name, value in record["environment"].items():
+        out += wrap([(safe_text(f"{name}: {value}"), "plain")], width, first="  ", rest="    ")
     return out

@@ -10,7 +10,6 @@ from __future__ import annotations
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
-from textual import events
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
@@ -29,8 +28,9 @@ class BlankEditor(TextArea):
     class Locked(Message):
         """A key or a paste that would have changed locked text was refused."""
 
-    def __init__(self, blank: Blank, text: str, theme: ThemeName, *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, blank: Blank, placeholder: str, text: str, theme: ThemeName) -> None:
         self._blank = blank
+        self._placeholder = placeholder
         self._roles = roles(theme)
         self._styled: tuple[str, list[Text]] = ("", [])
         self.colour = False
@@ -40,7 +40,6 @@ class BlankEditor(TextArea):
             tab_behavior="focus",
             highlight_cursor_line=False,
             max_checkpoints=500,
-            id=id,
         )
         self.cursor_blink = False
         self.match_cursor_bracket = False
@@ -73,7 +72,7 @@ class BlankEditor(TextArea):
         start, end = self.blank_range
         if not start <= self.cursor_location <= end:
             self.move_cursor(end)
-        if self.blank_text == self._blank.marker:
+        if self.blank_text == self._placeholder:
             self.selection = Selection(start, end)
         self.focus()
 
@@ -126,14 +125,6 @@ class BlankEditor(TextArea):
             super().action_select_all()
         else:
             self.selection = whole
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        if "\0" in event.text:
-            event.prevent_default()
-            event.stop()
-            self.post_message(self.Locked())
-            return
-        await super()._on_paste(event)
 
     # --- how it looks ------------------------------------------------------------------------------------------------
 

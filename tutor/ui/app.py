@@ -1,0 +1,302 @@
+"""The application: owns what the screens share (state, judge, lab), and what lies over them."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from textual.app import App
+from textual.binding import Binding
+
+from tutor.cli.context import Context
+from tutor.journal import StateError
+from tutor.lab.host import LabHost, LabSettings
+from tutor.model import Claim, Message
+from tutor.progress import Evidence
+from tutor.settings import Theme
+from tutor.strings import say, text
+from tutor.ui import commands, escape
+from tutor.ui.checker import Checker
+from tutor.ui.frame_diff import FrameDiffApp
+from tutor.ui.learner import LearnerScreen
+from tutor.ui.lines import Line
+from tutor.ui.panes.base import Pane
+from tutor.ui.store import Store
+from tutor.ui.theme import THEMES, ThemeName, fitting, textual_themes
+from tutor.ui.views.lesson import LessonState
+
+
+class TutorApp(FrameDiffApp[None]):
+    """One learner, one lesson."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = [Binding("ctrl+c", "help_quit", show=False)]
+
+    def __init__(self, context: Context, store: Store) -> None:
+        super().__init__()
+        self.context = context
+        self.store = store
+        self.lab = LabHost(LabSettings(python=context.settings.python, launcher=context.settings.launcher))
+        self.checker = Checker(store.lesson.exercise)
+        self.theme_name: ThemeName = theme_named(context.theme, context)
+        for theme in textual_themes():
+            self.register_theme(theme)
+        self.theme = f"tutor-{self.theme_name}"
+        self.learner = LearnerScreen(store, self.theme_name)
+
+    def on_mount(self) -> None:
+        # A closed line ends this process: what was typed is written first, and the lab's child goes with us.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._hang_up)
+        self.push_screen(self.learner)
+
+    def first_frame(self) -> None:
+        """After the first frame: say what has to be said, then warm up what will be used."""
+        self._greet()
+        self.run_worker(self._look_at_box, thread=True, group="box", exit_on_error=False)
+        self.checker.warm()
+
+    def _greet(self) -> None:
+        progress = self.store.progress
+        notices = list(self.store.journal.notices)
+        if self.frame_diff_problem is not None:
+            notices.append(self.frame_diff_problem)
+        if notices:
+            self.learner.say(notices[-1], "caution")
+        elif progress.dropped is not None:
+            self.learner.say(dropped_message(self.store), "caution")
+        if not progress.settings.get("welcomed") and self.store.journal.read_only is None:
+            self._welcome()
+
+    # --- the box -----------------------------------------------------------------------------------------------------
+
+    def _look_at_box(self) -> None:
+        from tutor.ui.box import look
+
+        box = look(self.context.settings.python)
+        self.call_from_thread(self._box_known, box)
+
+    def _box_known(self, box: Any) -> None:
+        self.learner.lesson.can_run = box.torch is not None
+        self.box = box
+        self.learner.box = box.words(self.store.lang)
+        self.learner.refill()
+        if isinstance(self.screen, _pages().Welcome):
+            self.screen.refill()
+
+    box: Any = None
+
+    # --- over the screen ---------------------------------------------------------------------------------------------
+
+    def _welcome(self) -> None:
+        from tutor.ui.views.pages import welcome
+
+        def lines(lang: Any, width: int) -> list[Line]:
+            box = self.box.words(lang) if self.box is not None else text(lang, "ui.box_looking")
+            return welcome(self.store.lesson, lang, width, box)
+
+        def done(answer: str | None) -> None:
+            self.store.record("setting", name="welcomed", value=True)
+            if page.lang != self.store.lang:
+                self.switch_language()
+            if answer == "help":
+                self.show_help("lesson")
+
+        page = _pages().Welcome(
+            self.theme_name, self.store.lang, lambda lang: text(lang, "ui.welcome_title"), lines, keys="welcome_foot"
+        )
+        self.push_screen(page, done)
+
+    def show_help(self, context: commands.Context) -> None:
+        from tutor.ui.views.pages import help_lines
+
+        self._page(
+            lambda lang: text(lang, "ui.help_title", where=text(lang, f"ui.context_{context}")),
+            lambda lang, width: help_lines(lang, width, context, self.theme_name),
+        )
+
+    def show_claim(self, claim: Claim, state: LessonState) -> None:
+        from tutor.ui.views.pages import claim_page
+
+        self._page(
+            lambda lang: text(lang, "ui.claim_title"), lambda lang, width: claim_page(claim, lang, width, state)
+        )
+
+    def show_evidence(self, evidence: Evidence) -> None:
+        from tutor.ui.views.pages import evidence_page
+
+        self._page(
+            lambda lang: text(lang, "ui.evidence_one", id=evidence.id),
+            lambda lang, width: evidence_page(evidence, lang, width),
+        )
+
+    def _page(
+        self,
+        title: Callable[[Any], str],
+        lines: Callable[[Any, int], list[Line]],
+        done: Callable[[str | None], None] | None = None,
+        keys: str = "page_keys",
+    ) -> None:
+        self.push_screen(_pages().Page(self.theme_name, self.store.lang, title, lines, keys=keys), done)
+
+    def ask(self, question: str, yes: Callable[[], None]) -> None:
+        """A question; `yes` is called only when it is answered with y."""
+        self.push_screen(_pages().Ask(self.theme_name, self.store.lang, question), lambda said: yes() if said else None)
+
+    def ask_line(self, label: str, done: Callable[[str], None]) -> None:
+        self.push_screen(
+            _pages().SearchLine(self.theme_name, label), lambda words: done(words) if words is not None else None
+        )
+
+    def show_palette(self) -> None:
+        from textual.command import CommandPalette
+
+        from tutor.ui.palette import Commands
+
+        self.push_screen(CommandPalette(providers=[Commands], placeholder=text(self.store.lang, "ui.palette")))
+
+    def cite(self, pane: Pane) -> None:
+        """Pick evidence and put its id into the answer."""
+        from tutor.ui.panes.answer import AnswerPane
+        from tutor.ui.views.lab import evidence_lines
+
+        if not isinstance(pane, AnswerPane):
+            return
+        evidence = list(self.store.progress.evidence.values())
+        if not evidence:
+            self.learner.say(text(self.store.lang, "ui.evidence_empty"))
+            return
+
+        def done(item: str | None) -> None:
+            if item:
+                pane.insert(f"[{item.removeprefix('evidence:')}]")
+                pane.editor().focus()
+
+        self._page(
+            lambda lang: text(lang, "ui.cite_title"),
+            lambda lang, width: evidence_lines(evidence, lang, width),
+            done,
+            keys="cite_foot",
+        )
+
+    # --- settings ----------------------------------------------------------------------------------------------------
+
+    def switch_language(self) -> None:
+        """The other language; place, draft and cursor stay."""
+        self.store.lang = "en" if self.store.lang == "zh" else "zh"
+        self.store.record("setting", name="lang", value=self.store.lang)
+        if self.box is not None:
+            self.learner.box = self.box.words(self.store.lang)
+        self.learner.message.set_parts([])
+        self.learner.refill()
+
+    def next_theme(self) -> None:
+        """The next of the five themes."""
+        self.theme_name = THEMES[(THEMES.index(self.theme_name) + 1) % len(THEMES)]
+        kind: Theme = "ansi" if self.theme_name.startswith("ansi") else self.theme_name  # type: ignore[assignment]
+        self.store.record("setting", name="theme", value=kind)
+        self.theme = f"tutor-{self.theme_name}"
+        self.learner.set_theme(self.theme_name)
+        self.learner.say(text(self.store.lang, "ui.theme_now", theme=self.theme_name))
+
+    # --- judging -----------------------------------------------------------------------------------------------------
+
+    def check(self, pane: Pane) -> bool:
+        """Judge the blank and every edge input in one run; the panes are drawn when the verdict is there."""
+        self.store.flush()
+        blank = self.learner.blank_text()
+        edges = {edge.id: edge.line for edge in self.store.progress.edges.values()}
+        self.run_worker(self._check(blank, edges), group="check", exclusive=True, exit_on_error=False)
+        del pane
+        return True
+
+    async def _check(self, blank: str, edges: dict[str, str]) -> None:
+        report = await self.checker.check(blank, list(edges.values()))
+        data = report.to_data()
+        self.store.record("checked", expr=blank, report=data)
+        for (name, row), result in zip(edges.items(), data["edges"], strict=True):
+            self.store.record("edge_checked", id=name, line=row, result=result)
+        self.learner.judged(report)
+
+    # --- $EDITOR -----------------------------------------------------------------------------------------------------
+
+    def open_editor(self, pane: Pane) -> None:
+        from tutor.ui.editor import edit
+
+        self.store.flush()
+        edit(self, pane)
+
+    # --- leaving -----------------------------------------------------------------------------------------------------
+
+    def action_help_quit(self) -> None:
+        self.learner.do_hint_quit()
+
+    def leave(self) -> None:
+        """Write what waits and go; when the disk refuses, ask first."""
+        if self.store.flush() or self.store.journal.read_only is not None:
+            self._end()
+            return
+        assert self.store.problem is not None
+        question = text(self.store.lang, "ui.leave_unsaved", why=say(self.store.lang, self.store.problem))
+        self.ask(question, self._end)
+
+    def _end(self) -> None:
+        self.lab.close()
+        self.checker.close()
+        self.exit()
+
+    def _hang_up(self) -> None:
+        """The line dropped: keep what was typed, end what runs, go."""
+        running = self.learner.running_demo()
+        self.store.flush()
+        self.store.record("hangup", **({"demo": running[0], "call": running[1]} if running else {}))
+        self._end()
+
+
+def dropped_message(store: Store) -> Message:
+    """What the last session left behind when its line dropped or its process died."""
+    dropped = store.progress.dropped
+    assert dropped is not None
+    from datetime import datetime
+
+    at = datetime.fromisoformat(dropped.seen).astimezone()
+    key = "ui.dropped" if dropped.how == "hangup" else "ui.crashed"
+    if dropped.demo is not None:
+        return Message(f"{key}_demo", {"at": f"{at:%H:%M}", "demo": dropped.demo, "call": dropped.call or 0})
+    return Message(key, {"at": f"{at:%H:%M}"})
+
+
+def theme_named(wanted: Theme, context: Context) -> ThemeName:
+    """The theme to use: NO_COLOR wins over `auto`, an explicit choice wins over both."""
+    fits = fitting(context.env)
+    if wanted == "auto":
+        return fits
+    if wanted == "ansi":
+        return "ansi-light" if fits.endswith("light") else "ansi-dark"
+    return wanted
+
+
+def _pages() -> Any:
+    # Imported when something lies over the screen; the first frame shows none of them.
+    from tutor.ui import pages
+
+    return pages
+
+
+def run(context: Context) -> int:
+    """Show the learner's screen until it is left. Raises StateError and Stop before anything is drawn."""
+    escape.install()
+    store = Store(context.lesson, context.journal, context.lang)
+    other = context.journal.claim_session()
+    app: App[None] = TutorApp(context, store)
+    if other is not None:
+        app.other_session = other  # type: ignore[attr-defined]
+    try:
+        app.run(mouse=context.mouse)
+    finally:
+        try:
+            context.journal.close()
+        except StateError as error:
+            print(say(context.lang, error.message))
+    return app.return_code or 0

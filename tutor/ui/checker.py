@@ -1,0 +1,56 @@
+"""Judging off the screen's thread: one judge, one warm sandbox, one check at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tutor.model import CheckReport, Exercise
+
+if TYPE_CHECKING:
+    from tutor.judging import Judge
+
+
+class Checker:
+    """Starts the sandbox when it is first needed, or earlier by `warm`."""
+
+    def __init__(self, exercise: Exercise) -> None:
+        self._exercise = exercise
+        self._lock = threading.Lock()
+        self._judge: Judge | None = None
+
+    def warm(self) -> None:
+        """Start the sandbox in the background, so that the first verdict need not wait for it."""
+        threading.Thread(target=self._warm, name="sandbox-warm-up", daemon=True).start()
+
+    async def check(self, expr: str, edges: Sequence[str]) -> CheckReport:
+        """The report; a fault of the tool itself is one that ends as BROKE and says why."""
+        try:
+            return await asyncio.to_thread(self._check, expr, edges)
+        except Exception as error:  # The learner is told, with the log; nothing is counted.
+            from tutor.judging import broken_report
+
+            return broken_report(error, edges)
+
+    def close(self) -> None:
+        judge, self._judge = self._judge, None
+        if judge is not None:
+            judge.sandbox.close()
+
+    def _warm(self) -> None:
+        with self._lock:
+            self._ready().sandbox.start()
+
+    def _check(self, expr: str, edges: Sequence[str]) -> CheckReport:
+        with self._lock:
+            return self._ready().check(expr, edges)
+
+    def _ready(self) -> Judge:
+        if self._judge is None:
+            from tutor.judging import Judge
+            from tutor.sandbox import Sandbox
+
+            self._judge = Judge(self._exercise, Sandbox())
+        return self._judge

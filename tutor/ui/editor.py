@@ -1,0 +1,99 @@
+"""`$EDITOR` on the blank or on an answer: the screen steps aside, the file comes back, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported
+
+from tutor.literals import safe_text
+from tutor.strings import text
+from tutor.ui.panes.answer import AnswerPane
+from tutor.ui.panes.base import Pane
+from tutor.ui.panes.code import CodePane
+
+if TYPE_CHECKING:
+    from tutor.ui.app import TutorApp
+
+#: Tried in this order when neither VISUAL nor EDITOR is set.
+USUAL = ("nano", "vim", "vi")
+
+
+def edit(app: TutorApp, pane: Pane) -> None:
+    """Open what `pane` edits; what comes back is checked as if it had been typed."""
+    import shutil
+
+    lang = app.store.lang
+    command = app.context.env.get("VISUAL") or app.context.env.get("EDITOR")
+    argv = shlex.split(command) if command else [next((name for name in USUAL if shutil.which(name)), "")]
+    if not argv or not argv[0]:
+        app.learner.say(text(lang, "ui.no_editor"), "caution")
+        return
+    if isinstance(pane, CodePane):
+        name, before = "guard_key.py", pane.blank.fill(pane.area.blank_text)
+    elif isinstance(pane, AnswerPane):
+        name, before = f"{pane.question.id}.md", pane.area.text
+    else:
+        return
+    with tempfile.TemporaryDirectory(prefix="tutor-") as folder:
+        path = Path(folder) / name
+        path.write_text(before, encoding="utf-8")
+        try:
+            with app.suspend():
+                code = subprocess.run([*argv, str(path)], check=False).returncode
+        except SuspendNotSupported:
+            app.learner.say(text(lang, "ui.no_suspend"), "caution")
+            return
+        except OSError as error:
+            app.learner.say(text(lang, "ui.editor_failed", editor=argv[0], why=error.strerror or ""), "caution")
+            return
+        if code:
+            app.learner.say(text(lang, "ui.editor_code", editor=argv[0], code=code), "caution")
+            return
+        raw = path.read_bytes()
+    _take(app, pane, before, raw)
+
+
+def _take(app: TutorApp, pane: Pane, before: str, raw: bytes) -> None:
+    lang = app.store.lang
+    if isinstance(pane, CodePane):
+        found = pane.blank.read_file(raw)
+        if isinstance(found, str):
+            if found != pane.area.blank_text:
+                pane.put_blank(found)
+            app.learner.say(text(lang, "ui.editor_taken"))
+            return
+        kept = _keep(app, "guard_key.py", raw)
+        app.learner.say(found, "caution")
+        if kept is not None:
+            app.learner.say(text(lang, "ui.editor_kept", path=str(kept)), "caution")
+        return
+    assert isinstance(pane, AnswerPane)
+    try:
+        words = raw.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        kept = _keep(app, f"{pane.question.id}.md", raw)
+        app.learner.say(text(lang, "ui.editor_not_utf8", path=str(kept or "")), "caution")
+        return
+    # Editors end a file with a newline that nobody typed.
+    words = words.removesuffix("\n") if not before.endswith("\n") else words
+    if words != pane.area.text:
+        pane.replace_all(words)
+    app.learner.say(text(lang, "ui.editor_taken"))
+
+
+def _keep(app: TutorApp, name: str, raw: bytes) -> Path | None:
+    """What could not be taken is kept beside the journal, so that no work is lost."""
+    path = app.store.journal.folder / f"refused-{name}"
+    try:
+        path.write_bytes(raw)
+        os.chmod(path, 0o600)
+    except OSError as error:
+        app.learner.say(safe_text(f"{path}: {error.strerror}"), "bad")
+        return None
+    return path

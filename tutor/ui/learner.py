@@ -1,0 +1,603 @@
+"""The learner's screen: two rows of bars, the lesson beside or before the work, a message row, the key line.
+
+Keys are looked up in `commands.COMMANDS`. Those that work in editors too are priority bindings; the others reach
+`on_key` only when nothing that is typed in wanted them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from rich.cells import cell_len
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
+
+from tutor.model import CheckReport, Message
+from tutor.strings import say, text
+from tutor.ui import commands
+from tutor.ui.commands import TABS, Command, Context
+from tutor.ui.lines import Part, Role, fit, line
+from tutor.ui.panes.base import Pane
+from tutor.ui.panes.lesson import LessonPane
+from tutor.ui.store import RETRY, SAVE_AFTER, Store
+from tutor.ui.theme import ThemeName
+from tutor.ui.views.verdict import WORDS
+from tutor.ui.widgets.bars import Bar, Key, KeyLine, TabBar
+from tutor.ui.widgets.lines_view import LinesView
+
+if TYPE_CHECKING:
+    from tutor.ui.app import TutorApp
+
+#: From this width on, lesson and work stand side by side.
+WIDE = 110
+SMALLEST = (80, 24)
+#: Letters that move by words in editors under Alt; other letters after Esc are commands.
+_WORD_KEYS = frozenset("bdf")
+
+
+class LearnerScreen(Screen[None]):
+    """Holds the panes and runs commands on the one that is active."""
+
+    CSS = """
+    LearnerScreen { layout: vertical; background: $background; color: $foreground; overflow: hidden; }
+    #body { height: 1fr; }
+    #work { width: 1fr; height: 1fr; }
+    #divider { width: 2; display: none; }
+    LearnerScreen.-narrow.-working #lesson { display: none; }
+    LearnerScreen.-narrow.-reading #work { display: none; }
+    LearnerScreen.-wide #divider { display: block; }
+    LearnerScreen.-folded #lesson, LearnerScreen.-folded #divider { display: none; }
+    #work > Pane { display: none; }
+    #work > Pane.-shown { display: block; }
+    .auto { height: auto; }
+    TextArea, TextArea:focus {
+        border: none; padding: 0; height: 1fr; background: $background; color: $foreground;
+        scrollbar-size: 0 0;
+    }
+    TextArea .text-area--cursor { text-style: reverse; background: $background; color: $foreground; }
+    TextArea .text-area--selection { text-style: reverse; background: $background; }
+    Input, Input:focus { border: none; padding: 0; height: 1; background: $background; color: $foreground; }
+    Input .input--cursor { text-style: reverse; background: $background; color: $foreground; }
+    Input .input--selection { text-style: reverse; background: $background; }
+    """
+
+    BINDINGS = [
+        Binding("escape", "escape", priority=True, show=False),
+        *(Binding(key, f"hot('{command.id}')", priority=True, show=False) for key, command in commands.hot_keys()),
+    ]
+
+    def __init__(self, store: Store, theme: ThemeName) -> None:
+        super().__init__()
+        self.store = store
+        self.theme_name: ThemeName = theme
+        self.top = Bar(theme, id="top")
+        self.tabs = TabBar(theme, id="tabs")
+        self.lesson = LessonPane(store, theme)
+        self.divider = LinesView(theme, id="divider")
+        self.divider.can_focus = False
+        self.message = Bar(theme, id="message")
+        self.keys = KeyLine(theme, id="keys")
+        self.panes: dict[str, Pane] = {}
+        place = store.progress.place
+        wanted = place.tab if place and place.tab in TABS else "lesson"
+        self.reading = wanted == "lesson"
+        self.tab = wanted if wanted != "lesson" else "code"
+        self.box = ""
+        self._place_kept = store.progress.place
+        self._too_small = False
+        self._saving = False
+        self._told_lost = False
+
+    def compose(self) -> ComposeResult:
+        yield self.top
+        yield self.tabs
+        with Horizontal(id="body"):
+            yield self.lesson
+            yield self.divider
+            yield Vertical(id="work")
+        yield self.message
+        yield self.keys
+
+    def on_mount(self) -> None:
+        self.set_interval(RETRY, self._look_around)
+        self._arrange()
+        if not self.reading:
+            self._pane(self.tab)
+        self.call_after_refresh(self._settle)
+
+    # --- panes and focus ---------------------------------------------------------------------------------------------
+
+    @property
+    def tutor(self) -> TutorApp:
+        return cast("TutorApp", self.app)
+
+    @property
+    def wide(self) -> bool:
+        return self.app.size.width >= WIDE
+
+    @property
+    def active(self) -> Pane:
+        """The pane that commands go to."""
+        return self.lesson if self.reading else self._pane(self.tab)
+
+    @property
+    def context(self) -> Context:
+        return self.active.context
+
+    @property
+    def editing(self) -> bool:
+        return isinstance(self.focused, TextArea | Input)
+
+    def _pane(self, tab: str) -> Pane:
+        """The pane of a work tab, made when it is first opened."""
+        if tab not in self.panes:
+            self.panes[tab] = self._make(tab)
+            self.query_one("#work").mount(self.panes[tab])
+            self.call_after_refresh(self._refill_pane, tab)
+        for name, pane in self.panes.items():
+            pane.set_class(name == tab, "-shown")
+        return self.panes[tab]
+
+    def _make(self, tab: str) -> Pane:
+        # Imported when opened: a start that shows the lesson pays for none of them.
+        if tab == "code":
+            from tutor.ui.panes.code import CodePane
+
+            return CodePane(self.store, self.theme_name)
+        if tab == "edge":
+            from tutor.ui.panes.edges import EdgePane
+
+            return EdgePane(self.store, self.theme_name)
+        if tab == "lab":
+            from tutor.ui.panes.lab import LabPane
+
+            return LabPane(self.store, self.theme_name)
+        if tab == "result":
+            from tutor.ui.panes.result import ResultPane
+
+            return ResultPane(self.store, self.theme_name)
+        from tutor.ui.panes.answer import AnswerPane
+
+        question = next(q for q in self.store.lesson.questions if q.id == tab)
+        return AnswerPane(self.store, self.theme_name, question)
+
+    def _refill_pane(self, tab: str) -> None:
+        self.panes[tab].refill()
+        self.draw_bars()
+
+    def show_tab(self, tab: str, *, focus: bool = True) -> None:
+        """Bring a tab to the front. In the wide layout the lesson is there already and only gets the focus."""
+        self.reading = tab == "lesson"
+        if not self.reading:
+            self.tab = tab
+            self._pane(tab)
+        elif self.has_class("-folded"):
+            self.remove_class("-folded")
+        self._arrange()
+        if focus:
+            self.set_focus(self.active.home())
+        self._marks()
+        self.call_after_refresh(self.refill)
+        self._keep_place()
+
+    def _arrange(self) -> None:
+        self.set_class(self.wide, "-wide")
+        self.set_class(not self.wide, "-narrow")
+        self.set_class(self.reading, "-reading")
+        self.set_class(not self.reading, "-working")
+        width = self.app.size.width
+        self.lesson.styles.width = min(76, max(50, width * 43 // 100)) if self.wide else "1fr"
+        self.lesson.head.display = not self.wide
+        if self.wide and self.tab not in self.panes:
+            self._pane(self.tab)
+
+    def _marks(self) -> None:
+        for pane in (self.lesson, *self.panes.values()):
+            pane.set_active(pane is self.active)
+
+    def _settle(self) -> None:
+        """After the first layout: sizes are known, so lines can be made."""
+        self._marks()
+        self.refill()
+        if self.focused is None:
+            self.set_focus(self.active.home())
+        self.app.call_later(self.tutor.first_frame)
+
+    def refill(self) -> None:
+        """Draw everything anew."""
+        self.divider.show([line("| ")] * self.divider.size.height)
+        if self.lesson.display and self.lesson.body.size.width:
+            self.lesson.refill()
+        if self.tab in self.panes:
+            self.panes[self.tab].refill()
+        self.draw_bars()
+
+    # --- bars --------------------------------------------------------------------------------------------------------
+
+    def tr(self, key: str, **args: str | int | float) -> str:
+        return text(self.store.lang, f"ui.{key}", **args)
+
+    def draw_bars(self) -> None:
+        width = self.app.size.width
+        saved, role = self._saved()
+        score = self.store.score
+        points = self.tr("points", got=score.points, of=score.of)
+        name = self.tr("lesson_name", number=self.store.lesson.number, title=self.store.lesson.title.get(self.store.lang))
+        parts: list[Part] = [(name, "title"), (" | ", "plain"), (points, "plain"), (" | ", "plain")]
+        used = sum(cell_len(part) for part, _ in parts) + cell_len(saved) + 3
+        box = self.box or self.tr("box_looking")
+        box = box if cell_len(box) <= width - used else fit(box, max(0, width - used))
+        self.top.set_parts([*parts, (box, "plain"), (" | ", "plain"), (saved, role)])
+        self._draw_tabs(width)
+        self._draw_keys()
+
+    def _saved(self) -> tuple[str, Role]:
+        if self.store.journal.read_only is not None:
+            return self.tr("reading_only"), "caution"
+        if self.store.problem is not None:
+            return self.tr("not_saved"), "bad"
+        return (self.tr("saved"), "plain") if self.store.saved else (self.tr("saving"), "plain")
+
+    def _draw_tabs(self, width: int) -> None:
+        parts: list[Part] = []
+        at = 0
+        if self.wide and not self.has_class("-folded"):
+            room = int(self.lesson.styles.width.value) if self.lesson.styles.width else 50
+            mark = "> " if self.reading else "  "
+            words = "".join(part for part, _ in self.lesson.title())
+            parts = [(mark, "strong"), (fit(words, room - 2), "title"), ("| ", "plain")]
+            at = room + 2
+        marks = []
+        now = "lesson" if self.reading and not self.wide else self.tab
+        for n, tab in enumerate(TABS):
+            words = f"{n} {self.tr(f'tab_{tab}')}"
+            chosen = tab == now
+            shown = f"[{words}]" if chosen else words
+            marks.append((at, at + cell_len(shown), tab))
+            parts.append((shown, "strong" if chosen else "plain"))
+            at += cell_len(shown) + 1
+            if n + 1 < len(TABS):
+                parts.append((" ", "plain"))
+        self.tabs.marks = marks
+        self.tabs.set_parts(parts)
+
+    def _draw_keys(self) -> None:
+        editing = self.editing
+        keys: list[Key] = []
+        if editing:
+            keys.append(Key("escape", f"Esc {self.tr('do_escape')}"))
+        elif self.active.editor() is not None:
+            keys.append(Key("open", f"Enter {self.tr('do_open')}"))
+        else:
+            keys.append(Key("inside", f"Enter {self.tr('do_inside')}") if self.focused is self.keys else self._act_key())
+        for command in commands.COMMANDS:
+            wanted = command.editing if editing else command.line
+            if not wanted or command.id == "open" or not self.can(command):
+                continue
+            if command.id == "swap" and not editing:
+                other = "0" if not self.reading else str(TABS.index(self.tab))
+                keys.append(Key("swap", f"{other} {self.tr('tab_lesson' if not self.reading else 'tab_' + self.tab)}"))
+                continue
+            label = commands.key_label(command, editing=editing)
+            words = self.tr("do_language") if command.id == "language" else self.tr(f"do_{command.id}")
+            keys.append(Key(command.id, f"{label} {words}"))
+        self.keys.set_keys(keys)
+
+    def _act_key(self) -> Key:
+        return Key("act", f"Enter {self.tr('do_act_' + self.context)}")
+
+    def can(self, command: Command) -> bool:
+        if not commands.usable(command, self.context):
+            return False
+        if hasattr(self.active, f"do_{command.id}"):
+            return self.active.can(command.id)
+        return hasattr(self, f"do_{command.id}")
+
+    def say(self, words: str | Message, role: Role = "plain") -> None:
+        """One sentence on the message row; it stays until the next one."""
+        shown = words if isinstance(words, str) else say(self.store.lang, words)
+        self.message.set_parts([(shown, role)])
+
+    # --- keys --------------------------------------------------------------------------------------------------------
+
+    def action_escape(self) -> None:
+        if self._too_small:
+            return
+        if self.focused is self.keys:
+            self.set_focus(self.active.home())
+        else:
+            self.active.leave_editor()
+            self.set_focus(self.keys)
+        self.draw_bars()
+
+    def action_hot(self, name: str) -> None:
+        command = commands.by_id(name)
+        if self._too_small and name != "leave":
+            return
+        if not commands.usable(command, self.context):
+            self.say(self.tr("not_here", key=commands.key_label(command, editing=True)))
+            return
+        self.perform(command)
+
+    def on_key(self, event: events.Key) -> None:
+        if self._too_small:
+            event.stop()
+            return
+        if self.editing:
+            letter = event.key.removeprefix("alt+")
+            if letter == event.key or len(letter) != 1 or letter in _WORD_KEYS:
+                return
+            # Esc and a letter that came as one packet.
+            event.stop()
+            self.action_escape()
+            self._outside(letter, letter)
+            return
+        if self._outside(event.key, event.character):
+            event.stop()
+
+    def _outside(self, key: str, character: str | None) -> bool:
+        for command in commands.outside(key, character, self.context):
+            if self.perform(command):
+                return True
+        return False
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self.say(self.tr("paste_where"))
+
+    def perform(self, command: Command) -> bool:
+        """Run a command on the active pane, else on the screen; False when neither has it now."""
+        for target in (self.active, self):
+            method = getattr(target, f"do_{command.id}", None)
+            if method is None or method() is False:
+                continue
+            if command.id not in ("down", "up"):
+                self.call_after_refresh(self.draw_bars)
+            return True
+        return False
+
+    @on(KeyLine.Chosen)
+    def _chosen(self, event: KeyLine.Chosen) -> None:
+        if event.command == "escape":
+            self.action_escape()
+        elif event.command == "inside":
+            self.set_focus(self.active.home())
+        else:
+            if event.command == "act":
+                self.set_focus(self.active.home())
+            self.perform(commands.by_id(event.command))
+
+    @on(TabBar.Chosen)
+    def _tab_clicked(self, event: TabBar.Chosen) -> None:
+        self.show_tab(event.name)
+
+    # --- commands of the whole screen --------------------------------------------------------------------------------
+
+    def do_tab_lesson(self) -> None:
+        self.show_tab("lesson")
+
+    def do_tab_code(self) -> None:
+        self.show_tab("code")
+
+    def do_tab_edge(self) -> None:
+        self.show_tab("edge")
+
+    def do_tab_lab(self) -> None:
+        self.show_tab("lab")
+
+    def do_tab_q1(self) -> None:
+        self.show_tab("q1")
+
+    def do_tab_q2(self) -> None:
+        self.show_tab("q2")
+
+    def do_tab_q3(self) -> None:
+        self.show_tab("q3")
+
+    def do_tab_result(self) -> None:
+        self.show_tab("result")
+
+    def do_swap(self) -> None:
+        self.show_tab(self.tab if self.reading else "lesson")
+
+    def do_pane(self) -> None:
+        self.do_swap()
+
+    def do_right(self) -> bool:
+        return self._turn(1)
+
+    def do_left(self) -> bool:
+        return self._turn(-1)
+
+    def _turn(self, step: int) -> bool:
+        if self.reading:
+            return False
+        work = [tab for tab in TABS if tab != "lesson"]
+        at = work.index(self.tab) + step
+        if 0 <= at < len(work):
+            self.show_tab(work[at])
+        return True
+
+    def do_fold(self) -> None:
+        if not self.wide:
+            self.say(self.tr("fold_narrow"))
+            return
+        self.set_class(not self.has_class("-folded"), "-folded")
+        if self.has_class("-folded") and self.reading:
+            self.show_tab(self.tab)
+        self.call_after_refresh(self.refill)
+
+    def do_language(self) -> None:
+        self.tutor.switch_language()
+
+    def do_theme(self) -> None:
+        self.tutor.next_theme()
+
+    def do_help(self) -> None:
+        self.tutor.show_help(self.context)
+
+    def do_palette(self) -> None:
+        self.tutor.show_palette()
+
+    def do_search(self) -> None:
+        self.tutor.ask_line(self.tr("search"), self.lesson.search)
+
+    def do_save(self) -> None:
+        if self.store.flush():
+            self.say(self.tr("saved_at", at=self.store.saved_at, where=str(self.store.journal.folder)))
+        self._saved_changed()
+
+    def do_repaint(self) -> None:
+        self.tutor.action_redraw()
+
+    def do_leave(self) -> None:
+        self.tutor.leave()
+
+    def do_hint_quit(self) -> None:
+        self.say(self.tr("hint_quit"))
+
+    def do_run(self) -> bool:
+        return bool(self.tutor.check(self.active))
+
+    def do_editor(self) -> None:
+        self.tutor.open_editor(self.active)
+
+    def do_reset(self) -> bool:
+        from tutor.ui.panes.code import CodePane
+
+        pane = self.active
+        if not isinstance(pane, CodePane):
+            return False
+        self.tutor.ask(self.tr("reset_ask"), pane.reset)
+        return True
+
+    def do_cite(self) -> None:
+        self.tutor.cite(self.active)
+
+    # --- for the application ----------------------------------------------------------------------------------------
+
+    def blank_text(self) -> str:
+        """What stands in the blank now."""
+        return self.store.draft("code", self.store.lesson.exercise.blank)
+
+    def judged(self, report: CheckReport) -> None:
+        """A verdict came: show it where one is."""
+        for pane in self.panes.values():
+            if pane.display:
+                pane.refill()
+        self.say(self.tr(f"judged_{report.ending}"), WORDS[report.ending])
+        self._saved_changed()
+
+    def running_demo(self) -> tuple[str, int] | None:
+        """The demo that runs and how many of its calls were seen, None when none runs."""
+        from tutor.ui.panes.lab import LabPane
+
+        pane = self.panes.get("lab")
+        if isinstance(pane, LabPane) and pane.running and pane.demo is not None:
+            return pane.demo.name, len(pane.view.rows)
+        return None
+
+    def open_demo(self, name: str) -> None:
+        """Show the lab with one demo open."""
+        from tutor.ui.panes.lab import LabPane
+
+        self.show_tab("lab")
+        pane = self.panes["lab"]
+        assert isinstance(pane, LabPane)
+        self.call_after_refresh(pane.open_demo, name)
+
+    def set_theme(self, theme: ThemeName) -> None:
+        self.theme_name = theme
+        for bar in (self.top, self.tabs, self.divider, self.message, self.keys):
+            bar.set_theme(theme)
+        for pane in (self.lesson, *self.panes.values()):
+            pane.set_theme(theme)
+        self.refill()
+
+    # --- what happens ------------------------------------------------------------------------------------------------
+
+    @on(Pane.Say)
+    def _said(self, event: Pane.Say) -> None:
+        self.say(event.words, event.role)
+
+    @on(Pane.Go)
+    def _go(self, event: Pane.Go) -> None:
+        self.show_tab(event.tab)
+
+    @on(Pane.Changed)
+    def _changed(self) -> None:
+        if not self._saving and not self.store.saved:
+            self._saving = True
+            self.set_timer(SAVE_AFTER, self._save)
+        self.draw_bars()
+
+    def _save(self) -> None:
+        self._saving = False
+        self.store.flush()
+        self._saved_changed()
+
+    def _saved_changed(self) -> None:
+        if self.store.problem is not None:
+            self.say(self.store.problem, "bad")
+        self.draw_bars()
+
+    def _look_around(self) -> None:
+        """Every few seconds: try again what the disk refused, see what other processes wrote."""
+        if self.store.problem is not None and self.store.retry():
+            self.say(self.tr("saved_again"))
+        if self.store.look():
+            self.refill()
+        if self.store.journal.lost_session and not self._told_lost:
+            self._told_lost = True
+            self.say(self.tr("session_lost"), "caution")
+        self.draw_bars()
+
+    @on(LessonPane.Moved)
+    def _moved(self) -> None:
+        self._keep_place()
+        self.draw_bars()
+
+    def _keep_place(self) -> None:
+        self.store.keep_place(self.lesson.place("lesson" if self.reading else self.tab))
+        self._changed()
+
+    @on(LessonPane.ClaimOpened)
+    def _claim_opened(self, event: LessonPane.ClaimOpened) -> None:
+        claim = self.store.lesson.claims[event.claim]
+        if claim.demo is None:
+            self.tutor.show_claim(claim, self.lesson.state())
+            return
+        self.open_demo(claim.demo)
+
+    @on(LinesView.Picked)
+    def _picked(self, event: LinesView.Picked) -> None:
+        self.active.choose(event.item)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        widget: Widget | None = event.widget
+        reading = widget is not None and self.lesson in widget.ancestors_with_self
+        if widget is not self.keys and self.wide and reading != self.reading:
+            self.reading = reading
+            self._marks()
+        self.draw_bars()
+
+    # --- size --------------------------------------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:
+        small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
+        if small != self._too_small:
+            self._too_small = small
+            self.query_one("#body").display = not small
+            self.tabs.display = self.keys.display = not small
+        if small:
+            notice = self.tr("too_small", columns=event.size.width, rows=event.size.height)
+            self.top.set_parts([(notice, "strong")])
+            return
+        self._arrange()
+        self.call_after_refresh(self.refill)
+

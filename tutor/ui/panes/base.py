@@ -1,0 +1,148 @@
+"""What every pane of the learner's screen is: a title row, its content, and commands named `do_<id>`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message as TextualMessage
+from textual.widget import Widget
+
+from tutor.model import Message
+from tutor.strings import say, text
+from tutor.ui.commands import Context
+from tutor.ui.lines import Part, Role
+from tutor.ui.store import Store
+from tutor.ui.theme import ThemeName
+from tutor.ui.widgets.bars import Bar
+from tutor.ui.widgets.lines_view import LinesView
+
+
+class Pane(Vertical):
+    """One pane. A command `x` of the table works here when there is a method `do_x`; it returns False to pass."""
+
+    context: ClassVar[Context]
+
+    DEFAULT_CSS = """
+    Pane { height: 1fr; width: 1fr; }
+    """
+
+    class Say(TextualMessage):
+        """A sentence for the message row."""
+
+        def __init__(self, words: str, role: Role = "plain") -> None:
+            super().__init__()
+            self.words = words
+            self.role = role
+
+    class Changed(TextualMessage):
+        """Points, claims or what is saved may have changed."""
+
+    class Go(TextualMessage):
+        """Show another tab."""
+
+        def __init__(self, tab: str) -> None:
+            super().__init__()
+            self.tab = tab
+
+    def __init__(self, store: Store, theme: ThemeName, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.store = store
+        self.theme_name: ThemeName = theme
+        self.head = Bar(theme, classes="head")
+        self.active = False
+
+    def compose(self) -> ComposeResult:
+        yield self.head
+        yield from self.content()
+
+    def content(self) -> ComposeResult:
+        raise NotImplementedError
+
+    # --- for the screen ----------------------------------------------------------------------------------------------
+
+    def refill(self) -> None:
+        """Draw everything anew: another width, language, theme, or new facts."""
+        raise NotImplementedError
+
+    def title(self) -> list[Part]:
+        """The title row, without the focus mark."""
+        raise NotImplementedError
+
+    def editor(self) -> Widget | None:
+        """What Enter goes into, None when nothing is typed here."""
+        return None
+
+    def home(self) -> Widget:
+        """What has the focus when the pane is chosen and nothing is typed."""
+        raise NotImplementedError
+
+    def leave_editor(self) -> None:
+        """Esc was pressed in something of this pane that is typed in."""
+
+    def choose(self, item: str) -> None:
+        """An item of this pane was clicked."""
+
+    def can(self, command: str) -> bool:
+        """Whether a command of this pane makes sense now; the key line shows only those."""
+        return hasattr(self, f"do_{command}")
+
+    def set_active(self, active: bool) -> None:
+        """Whether this pane has the focus: its title begins with `>`."""
+        self.active = active
+        self.draw_title()
+
+    def draw_title(self) -> None:
+        mark: Part = ("> " if self.active else "  ", "strong")
+        self.head.set_parts([mark, *self.title()])
+
+    def set_theme(self, theme: ThemeName) -> None:
+        self.theme_name = theme
+        for view in self.query(LinesView):
+            view.set_theme(theme)
+
+    # --- for the panes -----------------------------------------------------------------------------------------------
+
+    def tr(self, key: str, **args: str | int | float) -> str:
+        return text(self.store.lang, f"ui.{key}", **args)
+
+    def say(self, words: str | Message, role: Role = "plain") -> None:
+        self.post_message(self.Say(words if isinstance(words, str) else say(self.store.lang, words), role))
+
+    def changed(self) -> None:
+        self.post_message(self.Changed())
+
+
+class ListPane(Pane):
+    """A pane around one view of lines; moving goes from item to item where there are items."""
+
+    def __init__(self, store: Store, theme: ThemeName, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(store, theme, id=id)
+        self.body = LinesView(theme)
+
+    def content(self) -> ComposeResult:
+        yield self.body
+
+    def home(self) -> Widget:
+        return self.body
+
+    def do_down(self) -> None:
+        if not self.body.move(1):
+            self.body.scroll_rows(1)
+
+    def do_up(self) -> None:
+        if not self.body.move(-1):
+            self.body.scroll_rows(-1)
+
+    def do_page_down(self) -> None:
+        self.body.scroll_page(1)
+
+    def do_page_up(self) -> None:
+        self.body.scroll_page(-1)
+
+    def do_home(self) -> None:
+        self.body.go(0)
+
+    def do_end(self) -> None:
+        self.body.go(len(self.body.lines))

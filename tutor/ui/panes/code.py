@@ -1,0 +1,134 @@
+"""The blank: the whole function with one place to fill, and the verdict directly under it."""
+
+from __future__ import annotations
+
+from textual import on
+from textual.app import ComposeResult
+from textual.widget import Widget
+from textual.widgets import TextArea
+
+from tutor.blanks import Blank
+from tutor.judging import report_from_data
+from tutor.model import CheckReport
+from tutor.ui.commands import Context
+from tutor.ui.lines import Part, wrap
+from tutor.ui.panes.base import Pane
+from tutor.ui.store import Store
+from tutor.ui.theme import ThemeName
+from tutor.ui.views.verdict import verdict_lines
+from tutor.ui.widgets.blank_editor import BlankEditor
+from tutor.ui.widgets.lines_view import LinesView
+
+#: Rows that the code keeps when a verdict is long.
+CODE_ROWS = 6
+
+
+class CodePane(Pane):
+    """Editor above, verdict below. The verdict is one of the text as it was judged: after an edit it says so."""
+
+    context: Context = "code"
+
+    def __init__(self, store: Store, theme: ThemeName) -> None:
+        super().__init__(store, theme, id="code")
+        self.blank = Blank.of(store.lesson.exercise.template, store.lesson.exercise.blank)
+        self.marker = store.lesson.exercise.blank
+        self.area = BlankEditor(self.blank, self.marker, store.draft("code", self.marker), theme)
+        self.verdict = LinesView(theme, id="verdict")
+        self.judging = False
+
+    def content(self) -> ComposeResult:
+        yield self.area
+        yield self.verdict
+
+    def on_mount(self) -> None:
+        row, column = self.store.cursor("code")
+        if (row, column) == (0, 0):
+            self.area.move_cursor(self.area.blank_range[1])
+        else:
+            self.area.move_cursor((row, column))
+        # The lexer is not needed for the first frame.
+        self.call_after_refresh(self.area.set_colours, self.theme_name)
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def title(self) -> list[Part]:
+        return [(self.tr("code_title"), "title"), ("  " + self.tr("code_locked"), "muted")]
+
+    def editor(self) -> Widget:
+        return self.area
+
+    def home(self) -> Widget:
+        return self.verdict
+
+    def report(self) -> CheckReport | None:
+        checked = self.store.progress.last_check
+        return report_from_data(checked.report) if checked else None
+
+    def refill(self) -> None:
+        self.draw_title()
+        width = max(20, self.size.width - 1)
+        report = self.report()
+        if self.judging:
+            lines = wrap([(self.tr("judging"), "plain")], width)
+        elif report is None:
+            lines = wrap([(self.tr("code_empty"), "plain")], width)
+        else:
+            stale = not self.store.progress.verdict_is_of(self.area.blank_text)
+            lines = verdict_lines(self.store.lesson, report, self.store.lang, width, stale=stale)
+        room = max(1, self.size.height - 1 - CODE_ROWS)
+        height = min(len(lines), room)
+        if self.verdict.styles.height is None or self.verdict.styles.height.value != height:
+            self.verdict.styles.height = height
+            self.call_after_refresh(self.area.scroll_cursor_visible, animate=False)
+        if list(self.verdict.lines) != lines:
+            self.verdict.show(lines, top=0)
+
+    def set_theme(self, theme: ThemeName) -> None:
+        super().set_theme(theme)
+        self.area.set_colours(theme)
+
+    # --- typing ------------------------------------------------------------------------------------------------------
+
+    @on(TextArea.Changed)
+    def _typed(self) -> None:
+        text = self.area.blank_text
+        self.store.keep_draft("code", text, self.area.cursor_location)
+        if self.store.progress.last_check is not None:
+            self.refill()
+        self.changed()
+
+    @on(BlankEditor.Locked)
+    def _locked(self) -> None:
+        self.say(self.tr("locked"), "caution")
+
+    # --- commands ----------------------------------------------------------------------------------------------------
+
+    def do_open(self) -> None:
+        self.area.enter()
+
+    def do_undo(self) -> None:
+        self.area.undo()
+
+    def do_down(self) -> None:
+        self.verdict.scroll_rows(1)
+
+    def do_up(self) -> None:
+        self.verdict.scroll_rows(-1)
+
+    def do_page_down(self) -> None:
+        self.verdict.scroll_page(1)
+
+    def do_page_up(self) -> None:
+        self.verdict.scroll_page(-1)
+
+    def put_blank(self, text: str) -> None:
+        """Another text for the blank, from a reset or an editor; undo brings the old one back."""
+        self.area.put(text)
+
+    def reset(self) -> None:
+        before = self.area.blank_text
+        self.put_blank(self.marker)
+        self.store.flush()
+        if before != self.marker:
+            self.store.record("reset", name="code", text=self.marker)
+        self.say(self.tr("reset_done"))

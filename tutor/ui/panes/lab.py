@@ -1,0 +1,250 @@
+"""The lab: choose a demo, predict, run it in another process, compare; what it left behind is evidence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from tutor.lab.host import LabBusy, LabHost, Run
+from tutor.model import Demo, Source
+from tutor.ui.commands import Context
+from tutor.ui.lines import Part
+from tutor.ui.panes.base import ListPane
+from tutor.ui.store import Store
+from tutor.ui.theme import ThemeName
+from tutor.ui.views.lab import RunView, demo_lines, list_lines
+from tutor.ui.views.lesson import MARKS
+
+if TYPE_CHECKING:
+    from tutor.ui.app import TutorApp
+
+#: Seconds between two paints of a run that streams.
+PAINT_S = 0.1
+#: The largest count that a key cycles to before it starts again at 0.
+COUNT_MAX = 5
+
+
+class LabPane(ListPane):
+    """A list of demos, or the one demo that is open."""
+
+    context: Context = "lab"
+
+    def __init__(self, store: Store, theme: ThemeName) -> None:
+        super().__init__(store, theme, id="lab")
+        self.demo: Demo | None = None
+        self.draft: dict[str, int] = {}
+        self.view = RunView()
+        self.run: Run | None = None
+        self._came: deque[dict[str, Any]] = deque()
+        self._painted = 0.0
+        self._due = False
+        self._warned = False
+
+    @property
+    def host(self) -> LabHost:
+        return cast("TutorApp", self.app).lab
+
+    @property
+    def running(self) -> bool:
+        return self.run is not None
+
+    def on_mount(self) -> None:
+        # Whoever opens the lab will run something: torch is imported in another process meanwhile.
+        self.host.warm()
+
+    def on_unmount(self) -> None:
+        if self.run is not None:
+            self.run.cancel()
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def title(self) -> list[Part]:
+        if self.demo is None:
+            return [(self.tr("lab_title"), "title")]
+        known = self.store.progress.claims.get(self.demo.claims[0])
+        mark, role = MARKS[known.verdict if known else None]
+        return [(self.tr("lab_demo", name=self.demo.name), "title"), (" ", "plain"), (mark, role)]
+
+    def refill(self) -> None:
+        self.draw_title()
+        width = max(30, self.body.size.width - 1)
+        if self.demo is None:
+            claims = {name: state.verdict for name, state in self.store.progress.claims.items()}
+            evidence = list(self.store.progress.evidence.values())
+            lines = list_lines(list(self.store.lesson.demos.values()), claims, evidence, self.store.lang, width)
+            first = next(iter(self.store.lesson.demos), "")
+            self.body.show(lines, item=self.body.item or f"demo:{first}")
+            return
+        lines = demo_lines(self.demo, self.view, self.draft, self.store.lang, width, running=self.running)
+        self.body.show(lines, item=self.body.item or f"ask:{self.demo.asks[0].id}")
+
+    def open_demo(self, name: str) -> None:
+        """Show a demo with the predictions made so far; a run that goes on stays where it is."""
+        demo = self.store.lesson.demos[name]
+        if self.demo is not demo:
+            if self.running:
+                self.say(self.tr("lab_busy"))
+                return
+            self.demo, self.view, self._warned = demo, RunView(), False
+            self.draft = dict(self.store.progress.predictions.get(name, {}))
+            self.body.at = -1
+        self.refill()
+
+    def choose(self, item: str) -> None:
+        kind, _, name = item.partition(":")
+        if kind == "demo":
+            self.open_demo(name)
+        elif kind == "evidence":
+            cast("TutorApp", self.app).show_evidence(self.store.progress.evidence[name])
+
+    # --- commands ----------------------------------------------------------------------------------------------------
+
+    def can(self, command: str) -> bool:
+        if command == "stop":
+            return self.running
+        if command in ("value", "back"):
+            return self.demo is not None and not self.running
+        if command == "run":
+            return not self.running
+        return super().can(command)
+
+    def do_act(self) -> None:
+        if self.demo is None:
+            self.choose(self.body.item)
+        else:
+            self.do_value()
+
+    def do_back(self) -> bool:
+        if self.demo is None or self.running:
+            return False
+        self.demo = None
+        self.body.at = -1
+        self.refill()
+        return True
+
+    def do_value(self) -> bool:
+        return self._turn(1)
+
+    def do_tick(self) -> bool:
+        return self._turn(1)
+
+    def do_right(self) -> bool:
+        return self._turn(1)
+
+    def do_left(self) -> bool:
+        return self._turn(-1)
+
+    def _turn(self, step: int) -> bool:
+        """The next answer of the row under the cursor; False when there is none to turn."""
+        if self.demo is None or not self.body.item.startswith("ask:"):
+            return False
+        if self.running:
+            self.say(self.tr("lab_locked"))
+            return True
+        if self.view.ended:
+            # A new prediction is for a new run; the old one stays in its evidence.
+            self.view = RunView()
+        ask = next(a for a in self.demo.asks if f"ask:{a.id}" == self.body.item)
+        choices = len(ask.choices) or COUNT_MAX + 1
+        now = self.draft.get(ask.id)
+        self.draft[ask.id] = (0 if step > 0 else choices - 1) if now is None else (now + step) % choices
+        self.store.record("prediction", demo=self.demo.name, answers=dict(self.draft))
+        self.refill()
+        self.changed()
+        return True
+
+    def do_run(self) -> bool:
+        if self.running:
+            self.say(self.tr("lab_busy"))
+            return True
+        if self.demo is None:
+            if not self.body.item.startswith("demo:"):
+                self.say(self.tr("lab_choose"))
+                return True
+            self.open_demo(self.body.item.removeprefix("demo:"))
+        assert self.demo is not None
+        missing = [ask for ask in self.demo.asks if ask.id not in self.draft]
+        if missing and not self._warned:
+            self._warned = True
+            self.body.select(f"ask:{missing[0].id}")
+            self.say(self.tr("lab_predict_first", count=len(missing)))
+            return True
+        self._start(self.demo)
+        return True
+
+    def do_stop(self) -> bool:
+        if self.run is None:
+            return False
+        self.run.cancel()
+        self.say(self.tr("lab_stopping"))
+        return True
+
+    # --- a run -------------------------------------------------------------------------------------------------------
+
+    def _start(self, demo: Demo) -> None:
+        self._warned = False
+        predicted = {ask.id: self.draft[ask.id] for ask in demo.asks if ask.id in self.draft}
+        try:
+            self.run = self.host.start(demo, predicted=predicted)
+        except LabBusy:
+            self.say(self.tr("lab_busy"))
+            return
+        self.view = RunView(predicted=predicted)
+        self._came.clear()
+        self.refill()
+        loop = asyncio.get_running_loop()
+        self.run_worker(lambda: self._read(self.run, loop), thread=True, group="lab", exit_on_error=False)
+
+    def _read(self, run: Iterator[dict[str, Any]] | None, loop: asyncio.AbstractEventLoop) -> None:
+        """In a thread: hand each event over to the screen's own thread."""
+        assert run is not None
+        for event in run:
+            self._came.append(event)
+            if loop.is_closed():
+                return
+            loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        """Paint at once when nothing was painted lately, else when it is time: a flood costs ten paints a second."""
+        if self._due or not self.is_attached:
+            return
+        now = asyncio.get_running_loop().time()
+        wait = self._painted + PAINT_S - now
+        self._due = True
+        self.set_timer(max(0.001, wait), self._drain)
+
+    def _drain(self) -> None:
+        self._due = False
+        self._painted = asyncio.get_running_loop().time()
+        assert self.demo is not None
+        while self._came:
+            event = self._came.popleft()
+            self.view.take(event)
+            if event["event"] == "result":
+                self._keep(event)
+            if event["event"] == "ended":
+                self.run = None
+                if event["outcome"] == "unavailable":
+                    self._replay(self.demo)
+        self.refill()
+        self.changed()
+
+    def _keep(self, result: dict[str, Any]) -> None:
+        record = {name: value for name, value in result.items() if name not in ("schema", "event", "at")}
+        self.view.evidence = self.store.add_evidence(record)
+
+    def _replay(self, demo: Demo) -> None:
+        """No torch here: what was recorded elsewhere, labelled as such."""
+        from tutor.lab import transcripts
+
+        if not demo.recorded:
+            return
+        ended, message = self.view.ended, self.view.message
+        for event in transcripts.replay(demo, demo.recorded[0], predicted=self.view.predicted):
+            self.view.take(event)
+            if event["event"] == "result":
+                self.view.source, self.view.where = Source.RECORDED, str(event["where"])
+                self._keep(event)
+        self.view.ended, self.view.message = ended, message

@@ -1,0 +1,33 @@
+"""The result: nothing that is not earned, and for each part what it still needs."""
+
+from __future__ import annotations
+
+from tutor.ui.commands import Context
+from tutor.ui.lines import Part
+from tutor.ui.panes.base import ListPane
+from tutor.ui.views.result import TABS, result_lines
+
+
+class ResultPane(ListPane):
+    """A row per part; Enter goes to the tab where it is mended."""
+
+    context: Context = "result"
+
+    def title(self) -> list[Part]:
+        score = self.store.score
+        return [(self.tr("result_title", got=score.points, of=score.of), "title")]
+
+    def refill(self) -> None:
+        self.draw_title()
+        width = max(30, self.body.size.width - 1)
+        lines = result_lines(self.store.score, self.store.progress, self.store.lang, width)
+        first = next(row.item for row in lines if row.item)
+        self.body.show(lines, item=self.body.item or first)
+
+    def do_act(self) -> None:
+        self.choose(self.body.item)
+
+    def choose(self, item: str) -> None:
+        name = item.removeprefix("part:")
+        if name in TABS:
+            self.post_message(self.Go(TABS[name]))

@@ -1,0 +1,405 @@
+"""What a terminal shows, cell by cell, and the shortest text known that makes it show something else.
+
+Pure: it turns strips into escape sequences and knows no app, no driver and no file. `frame_diff` connects it to Textual.
+
+What is sent is safe on every terminal: only cursor movements, SGR, erasing and OSC 8; an erase is used in a colour
+only where the terminal fills with it; nothing is written relative to a column on which terminals may disagree (past
+the last column, after an emoji); half a wide character is never overwritten alone; control characters are dropped.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from functools import cache, lru_cache
+
+from rich.cells import cell_len, get_character_cell_size
+from rich.color import ColorSystem
+from textual.strip import Strip
+
+_OFF = {
+    "1": "22", "2": "22", "3": "23", "4": "24", "5": "25", "6": "25", "7": "27", "8": "28", "9": "29",
+    "21": "24", "51": "54", "52": "54", "53": "55",
+}  # fmt: skip
+"""SGR attributes, and the code that switches each off."""
+
+_UNSEEN_ON_BLANK = frozenset({"1", "2", "3"})
+"""Bold, dim and italic: a blank cell looks the same with or without them."""
+
+
+class Pen:
+    """How a cell is drawn. Equal pens are one object: make them with `Pen.of`."""
+
+    __slots__ = ("attributes", "background", "blank", "foreground", "link")
+
+    _known: dict[tuple[frozenset[str], str, str, str], Pen] = {}
+
+    attributes: frozenset[str]
+    """SGR codes that are on, e.g. {"1", "4"}."""
+    foreground: str
+    """SGR code, e.g. "38;2;1;2;3"; empty for the terminal's own."""
+    background: str
+    """SGR code, e.g. "44"; empty for the terminal's own."""
+    link: str
+    """Target of a hyperlink (OSC 8), or empty."""
+    blank: Pen | None
+    """The simplest pen under which a blank cell looks as under this one; None when blanks show more than background."""
+
+    @classmethod
+    def of(cls, attributes: Iterable[str] = (), foreground: str = "", background: str = "", link: str = "") -> Pen:
+        """The one pen with these values."""
+        key = (frozenset(attributes), foreground, background, link)
+        pen = cls._known.get(key)
+        if pen is None:
+            pen = cls._known[key] = cls()
+            pen.attributes, pen.foreground, pen.background, pen.link = key
+            if link or not pen.attributes <= _UNSEEN_ON_BLANK:
+                pen.blank = None
+            elif foreground or pen.attributes:
+                pen.blank = cls.of(background=background)
+            else:
+                pen.blank = pen
+        return pen
+
+
+PLAIN = Pen.of()
+
+
+@lru_cache(4096)
+def pen_of_codes(rendered: str) -> Pen:
+    """The pen that Textual sets for a style, given its rendering of an empty text, e.g. `ESC[1;38;5;4mESC[0m`."""
+    link = ""
+    if rendered.startswith("\x1b]8;"):
+        head, _, rendered = rendered.partition("\x1b\\")
+        link = head.split(";", 2)[2]
+    codes = iter(rendered.removeprefix("\x1b[").partition("m")[0].split(";"))
+    attributes, foreground, background = set(), "", ""
+    for code in codes:
+        if code in ("38", "48"):
+            kind = next(codes)
+            colour = ";".join([code, kind, *(next(codes) for _ in range(3 if kind == "2" else 1))])
+            if code == "38":
+                foreground = colour
+            else:
+                background = colour
+        elif code in _OFF:
+            attributes.add(code)
+        elif code[:-1] in ("3", "9"):
+            foreground = "" if code == "39" else code
+        elif code[:-1] in ("4", "10"):
+            background = "" if code == "49" else code
+    return Pen.of(attributes, foreground, background, link)
+
+
+@lru_cache(4096)
+def sgr_change(old: Pen | None, new: Pen) -> str:
+    """The shortest sequence that makes a terminal drawing with `old` (None: unknown) draw with `new`."""
+    if old is new:
+        return ""
+    afresh = [*sorted(new.attributes), *(colour for colour in (new.foreground, new.background) if colour)]
+    sgr = f"\x1b[{';'.join(['0', *afresh]) if afresh else ''}m"
+    if old is None:
+        return f"{sgr}\x1b]8;;{new.link}\x1b\\"
+    off = {_OFF[code] for code in old.attributes - new.attributes}
+    # One code may switch off more than what has to go (22: bold and dim).
+    on = {code for code in new.attributes if code not in old.attributes or _OFF[code] in off}
+    step = [*sorted(off), *sorted(on)]
+    if old.foreground != new.foreground:
+        step.append(new.foreground or "39")
+    if old.background != new.background:
+        step.append(new.background or "49")
+    stepwise = f"\x1b[{';'.join(step)}m" if step else ""
+    link = "" if old.link == new.link else f"\x1b]8;;{new.link}\x1b\\"
+    return min(stepwise, sgr, key=len) + link
+
+
+@lru_cache(8192)
+def _clusters(text: str) -> tuple[str, tuple[str, ...]]:
+    """What of `text` belongs to the cell before it, and its cells; a cell that a wide character covers is ""."""
+    leading = ""
+    clusters: list[str] = []
+    joined = False
+    for character in text:
+        category = unicodedata.category(character)
+        if category in ("Cc", "Zl", "Zp"):
+            continue  # what a learner or a program wrote never steers the terminal
+        if category == "Cs":
+            character = "\ufffd"  # half a surrogate pair cannot be encoded
+        if clusters and (joined or not get_character_cell_size(character)):
+            clusters[-1] += character
+        elif get_character_cell_size(character):
+            clusters.append(character)
+        else:
+            leading += character
+        joined = character == "\u200d"
+    cells: list[str] = []
+    for cluster in clusters:
+        cells += [cluster, *[""] * (cell_len(cluster) - 1)]
+    return leading, tuple(cells)
+
+
+@lru_cache(4096)
+def _width_is_sure(cell: str) -> bool:
+    """Whether every terminal moves its cursor by the same number of cells for this one."""
+    if len(cell) != 1:
+        return False
+    # Letters, lines and blocks may be "ambiguous" to Unicode; a terminal that draws those wide breaks everything anyway.
+    if cell.isascii() or "\u2500" <= cell <= "\u259f":
+        return True
+    width, category = unicodedata.east_asian_width(cell), unicodedata.category(cell)
+    if category in ("Cf", "Co", "Cn") or (width == "A" and category[0] != "L"):
+        return False
+    # Outside the ideographs and their companions, wide means emoji, on whose width terminals differ.
+    return width not in ("W", "F") or "\u2e80" <= cell <= "\uffe6" or cell >= "\U00020000"
+
+
+def _rendered_cells(strip: Strip, colours: ColorSystem) -> tuple[list[str], list[Pen]]:
+    """The cells of a strip, drawn as `Strip.render` would draw them."""
+    texts: list[str] = []
+    pens: list[Pen] = []
+    for text, style, _ in strip:
+        pen = PLAIN if style is None else pen_of_codes(Strip.render_style(style, "", colours))
+        if text.isascii() and text.isprintable():
+            texts.extend(text)
+        else:
+            leading, cells = _clusters(text)
+            if leading and texts:
+                texts[_head(texts, len(texts) - 1)] += leading
+            texts.extend(cells)
+        pens.extend([pen] * (len(texts) - len(pens)))
+    return texts, pens
+
+
+def _head(texts: list[str] | list[str | None], x: int) -> int:
+    """The column where the character that covers column `x` begins."""
+    while x and texts[x] == "":
+        x -= 1
+    return x
+
+
+def _same_blank(one: Pen | None, other: Pen | None) -> bool:
+    return one is not None and other is not None and one.blank is not None and one.blank is other.blank
+
+
+class _Hand:
+    """The terminal's pen and cursor, None where unknown, and the text that brings them where they are."""
+
+    def __init__(self) -> None:
+        self.pen: Pen | None = None
+        self.x: int | None = None
+        self.y: int | None = None
+        self._sent: list[str] = []
+
+    def take(self) -> str:
+        """All that was sent since the last time."""
+        text = "".join(self._sent)
+        self._sent.clear()
+        return text
+
+    def use(self, pen: Pen) -> None:
+        if pen is not self.pen:
+            self._sent.append(sgr_change(self.pen, pen))
+            self.pen = pen
+
+    def use_for_blank(self, pen: Pen) -> None:
+        if not _same_blank(pen, self.pen):
+            self.use(pen)
+
+    def write(self, text: str, end: int | None) -> None:
+        """Send `text`, after which the cursor is in column `end`; None if terminals may differ about that."""
+        self._sent.append(text)
+        self.x = end
+
+    def erase(self, sequence: str) -> None:
+        """Send a sequence that leaves the cursor where it is."""
+        self._sent.append(sequence)
+
+    def move(self, x: int, y: int) -> None:
+        self._sent.append(self.way(x, y))
+        self.x, self.y = x, y
+
+    def way(self, x: int, y: int) -> str:
+        """The shortest movement to column `x` of row `y`."""
+        if (x, y) == (self.x, self.y):
+            return ""
+        if y == self.y:
+            return _along(self.x, x)
+        ways = [f"\x1b[{y + 1};{x + 1}H" if x else f"\x1b[{y + 1 if y else ''}H"]
+        if self.y is not None:
+            rows, up = _count(abs(y - self.y)), y < self.y
+            ways.append(f"\x1b[{rows}{'A' if up else 'B'}{_along(self.x, x)}")
+            ways.append(f"\x1b[{rows}{'F' if up else 'E'}{_along(0, x)}")
+        return min(ways, key=len)
+
+
+def _count(n: int) -> str:
+    return "" if n == 1 else str(n)
+
+
+@cache
+def _along(start: int | None, x: int) -> str:
+    """The shortest movement within a row, from column `start` to `x`."""
+    if start == x:
+        return ""
+    if x == 0:
+        return "\r"
+    ways = [f"\x1b[{x + 1}G"]
+    if start is not None and start < x:
+        ways.append(f"\x1b[{_count(x - start)}C")
+    elif start is not None:
+        ways += ["\b" * (start - x), f"\x1b[{_count(start - x)}D"]
+    return min(ways, key=len)
+
+
+class TerminalMemory:
+    """What a terminal shows, as far as it is known; at first nothing is.
+
+    `bce` says that erased cells take the pen's background (terminfo's "bce"), not the terminal's own.
+    """
+
+    def __init__(self, *, bce: bool) -> None:
+        self._bce = bce
+        self._size = (0, 0)
+        self._texts: list[list[str | None]] = []
+        self._pens: list[list[Pen | None]] = []
+        self._hand = _Hand()
+
+    def forget(self) -> None:
+        """Nothing is known any more: what is painted next is sent whole."""
+        self._size = (0, 0)
+        self._hand = _Hand()
+
+    def rest(self) -> str:
+        """The sequence that gives the terminal its own pen back, before somebody else writes."""
+        self._hand.use(PLAIN)
+        return self._hand.take()
+
+    def paint(
+        self,
+        pieces: Iterable[tuple[int, int, Strip]],
+        size: tuple[int, int],
+        cursor: tuple[int, int],
+        colours: ColorSystem,
+    ) -> str:
+        """A short text that makes a screen of `size` (width, height) show `pieces` (y, x, strip), cursor at (x, y).
+
+        Pieces, or parts of them, outside the screen are left out.
+        """
+        if size != self._size:
+            self.forget()
+            self._size = width, height = size
+            self._texts = [[None] * width for _ in range(height)]
+            self._pens = [[None] * width for _ in range(height)]
+        rows: dict[int, tuple[list[str | None], list[Pen | None]]] = {}
+        for y, x, strip in pieces:
+            if not (0 <= y < size[1] and 0 <= x < size[0]):
+                continue
+            texts, pens = _rendered_cells(strip, colours)
+            self._cut(texts, pens, size[0] - x)
+            end = x + len(texts)
+            if y not in rows:
+                if self._texts[y][x:end] == texts and self._pens[y][x:end] == pens:
+                    continue
+                rows[y] = self._texts[y].copy(), self._pens[y].copy()
+            row, row_pens = rows[y]
+            self._lose_halves(row, x, end)
+            row[x:end] = texts
+            row_pens[x:end] = pens
+        for y in sorted(rows):
+            self._paint_row(y, *rows[y])
+        self._hand.move(*cursor)
+        return self._hand.take()
+
+    @staticmethod
+    def _cut(texts: list[str], pens: list[Pen], room: int) -> None:
+        """Cut to `room` cells; a wide character that does not fit leaves blanks."""
+        if len(texts) > room:
+            if texts[room] == "":
+                head = _head(texts, room)
+                texts[head:room] = " " * (room - head)
+            del texts[room:], pens[room:]
+
+    @staticmethod
+    def _lose_halves(row: list[str | None], x: int, end: int) -> None:
+        """Cells `x` to `end` are written over. Half a wide character left over is blank in nobody knows what colour."""
+        if row[x] == "":
+            head = _head(row, x)
+            row[head:x] = [None] * (x - head)
+        while end < len(row) and row[end] == "":
+            row[end] = None
+            end += 1
+
+    def _paint_row(self, y: int, texts: list[str | None], pens: list[Pen | None]) -> None:
+        """Send what makes row `y` show this. A cell whose text is None is not known and not sent."""
+        differs = [
+            text is not None
+            and (text != old_text or (pen is not old_pen and not (text == " " and _same_blank(pen, old_pen))))
+            for text, old_text, pen, old_pen in zip(texts, self._texts[y], pens, self._pens[y], strict=True)
+        ]
+        self._texts[y], self._pens[y] = texts, pens
+        x = 0
+        while True in differs[x:]:
+            x = _head(texts, differs.index(True, x))
+            if not self._reach_by_writing(x, y, texts, pens):
+                self._hand.move(x, y)
+            x = self._paint_run(x, texts, pens, differs)
+
+    def _paint_run(self, x: int, texts: list[str | None], pens: list[Pen | None], differs: list[bool]) -> int:
+        """Send the cells that differ from `x` on, up to where the cursor has to be moved; return that column."""
+        hand, width = self._hand, len(texts)
+        while x < width and (differs[x] or texts[x] == ""):
+            text, pen = texts[x], pens[x]
+            assert text is not None
+            assert pen is not None
+            if text == " " and pen.blank is not None:
+                if erased := self._erase(x, pen.blank, texts, pens, differs):
+                    return erased
+                end = x
+                while end < width and differs[end] and texts[end] == " " and _same_blank(pens[end], pen):
+                    end += 1
+                hand.use_for_blank(pen)
+                hand.write(" " * (end - x), end)
+            else:
+                end = x + 1
+                while end < width and texts[end] == "":
+                    end += 1
+                hand.use(pen)
+                hand.write(text, end if _width_is_sure(text) else None)
+            x = end
+            if x == width:
+                hand.x = None  # past the last column terminals differ about where the cursor is
+            if hand.x is None:
+                break
+        return x
+
+    def _erase(
+        self, x: int, blank: Pen, texts: list[str | None], pens: list[Pen | None], differs: list[bool]
+    ) -> int | None:
+        """Erase the blank cells from `x` on, if that is shorter than to send them: the column after the last, or None."""
+        if blank.background and not self._bce:
+            return None
+        end = last = x
+        while end < len(texts) and texts[end] == " " and _same_blank(pens[end], blank):
+            end += 1
+            if differs[end - 1]:
+                last = end
+        sequence, skip = ("\x1b[K", 0) if end == len(texts) else (f"\x1b[{last - x}X", 5)
+        if last - x <= len(sequence) + skip:  # `skip`: the movement over what was erased
+            return None
+        self._hand.use_for_blank(blank)
+        self._hand.erase(sequence)
+        return last
+
+    def _reach_by_writing(self, x: int, y: int, texts: list[str | None], pens: list[Pen | None]) -> bool:
+        """Come to column `x` by sending the cells before it again, if these need no other pen and are no longer."""
+        hand = self._hand
+        if y != hand.y or hand.x is None or not 0 < x - hand.x <= len(hand.way(x, y)):
+            return False
+        gap = texts[hand.x : x]
+        for text, pen in zip(gap, pens[hand.x : x], strict=True):
+            if not text or not text.isascii():
+                return False
+            if pen is not hand.pen and not (text == " " and _same_blank(pen, hand.pen)):
+                return False
+        hand.write("".join(text for text in gap if text), x)
+        return True

@@ -1,0 +1,210 @@
+"""The lab: the list of demos and evidence, and one demo with the learner's predictions beside what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.cells import cell_len
+
+from tutor.lab import protocol
+from tutor.literals import safe_text
+from tutor.model import Demo, Lang, Message, Source, Verdict
+from tutor.progress import Evidence
+from tutor.strings import say, text
+from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
+from tutor.ui.views.lesson import MARKS, verdict_word
+
+#: How many of a demo's own output lines are kept and how many are shown.
+KEPT, SHOWN = 200, 4
+
+
+@dataclass(slots=True)
+class RunView:
+    """What is known of a run so far, folded from its events. `ended` is the outcome, empty while it runs."""
+
+    predicted: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    controls: list[Mapping[str, Any]] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+    elapsed: float = 0.0
+    phase: Message | None = None
+    result: Mapping[str, Any] | None = None
+    evidence: str | None = None
+    ended: str = ""
+    message: Message | None = None
+    source: Source = Source.MEASURED
+    where: str = ""
+    stale: bool = False
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Fold one of the lab's events in."""
+        self.elapsed = max(self.elapsed, float(event["at"]))
+        match event["event"]:
+            case "progress":
+                self.phase = protocol.message(event["message"])
+            case "observation":
+                if event["ask"] is not None:
+                    self.rows[event["ask"]] = event
+                else:
+                    self.controls.append(event)
+            case "output":
+                self.output += str(event["text"]).splitlines()
+                del self.output[:-KEPT]
+            case "result":
+                self.result = event
+            case "ended":
+                self.ended = event["outcome"]
+                self.message = protocol.message(event["message"])
+                self.elapsed = float(event["seconds"])
+
+
+def list_lines(
+    demos: Sequence[Demo], claims: Mapping[str, Verdict], evidence: Sequence[Evidence], lang: Lang, width: int
+) -> list[Line]:
+    """Every demo and, below, the evidence so far, newest first. Items are `demo:NAME` and `evidence:ID`."""
+    out: list[Line] = wrap([(text(lang, "ui.lab_intro"), "plain")], width)
+    out.append(BLANK)
+    for demo in demos:
+        mark, role = MARKS[claims.get(demo.claims[0])]
+        usual = text(lang, "ui.lab_usual", low=_number(demo.usual_s[0]), high=_number(demo.usual_s[1]))
+        out.append(line((mark, role), f" {demo.name}  ", (usual, "muted"), item=f"demo:{demo.name}"))
+        out += wrap([(demo.title.get(lang), "plain")], width, first="    ", rest="    ")
+    out += [BLANK, line((text(lang, "ui.evidence_title"), "title"))]
+    if not evidence:
+        return [*out, *wrap([(text(lang, "ui.evidence_empty"), "plain")], width)]
+    return out + evidence_lines(evidence, lang, width)
+
+
+def evidence_lines(evidence: Sequence[Evidence], lang: Lang, width: int) -> list[Line]:
+    """A line each, newest first; items are `evidence:ID`."""
+    out = []
+    for one in reversed(evidence):
+        here = one.record["source"] == Source.MEASURED
+        label: Part = (
+            (text(lang, "ui.evidence_here", id=one.id), "measured")
+            if here
+            else (text(lang, "ui.evidence_recorded", id=one.id), "recorded")
+        )
+        verdicts = ", ".join(f"{c}: {verdict_word(Verdict(v), lang)}" for c, v in one.record["claims"].items())
+        words = f" {one.at[:16].replace('T', ' ')}Z  {safe_text(verdicts)}"
+        out.append(line(label, fit(words, width - cell_len(label[0])).rstrip(), item=f"evidence:{one.id}"))
+    return out
+
+
+def demo_lines(
+    demo: Demo, run: RunView, draft: Mapping[str, int], lang: Lang, width: int, *, running: bool
+) -> list[Line]:
+    """One demo: the question, a row per call as item `ask:ID`, what torch said, how it ended."""
+    out = wrap([(demo.question.get(lang), "strong")], width)
+    started = running or bool(run.ended)
+    lock = "ui.lab_locked" if started else "ui.lab_open"
+    out += wrap([(text(lang, lock), "muted")], width)
+    label = max([cell_len(ask.label) for ask in demo.asks] + [4]) + 2
+    columns = (label + 2, 10, 12, 8)
+    heads = ("lab_call", "lab_predicted", "lab_observed", "lab_compare")
+    cells = "".join(fit(text(lang, f"ui.{head}"), size) for head, size in zip(heads, columns, strict=True))
+    out.append(line((fit("  " + cells + text(lang, "ui.lab_reason"), width).rstrip(), "muted")))
+    told = -1
+    for n, ask in enumerate(demo.asks):
+        seen = run.rows.get(ask.id)
+        told = n if seen is not None else told
+        predicted = (run.predicted if started else draft).get(ask.id)
+        out += _row(demo, n, predicted, seen, columns, lang, width, waiting=running)
+    if told >= 0:
+        seen = run.rows[demo.asks[told].id]
+        if seen["plain"]:
+            words = seen["plain"][lang]
+            out += wrap([(text(lang, "ui.lab_plain", words=words), "plain")], width, rest="  ")
+    for control in run.controls:
+        words = text(lang, "ui.lab_control", series=safe_text(control["series"]), call=safe_text(str(control["call"])))
+        out += wrap([(words + "  " + _values(control["values"]), "muted")], width, rest="  ")
+    if run.output:
+        out.append(line((text(lang, "ui.printed"), "muted")))
+        out += [line((fit("  " + safe_text(row), width).rstrip(), "plain")) for row in run.output[-SHOWN:]]
+    return out + _ending(demo, run, lang, width, running=running)
+
+
+def _row(
+    demo: Demo,
+    n: int,
+    predicted: int | None,
+    seen: Mapping[str, Any] | None,
+    columns: tuple[int, int, int, int],
+    lang: Lang,
+    width: int,
+    *,
+    waiting: bool,
+) -> list[Line]:
+    ask = demo.asks[n]
+    answer = seen["answer"] if seen is not None else None
+    shown = text(lang, "ui.lab_waiting") if seen is None and waiting else _answer(demo, n, answer, lang)
+    agrees: Part = ("", "plain")
+    if seen is not None and predicted is not None and answer is not None:
+        same = predicted == answer
+        agrees = (text(lang, "ui.lab_same" if same else "ui.lab_other"), "good" if same else "caution")
+    elif seen is None and not waiting:
+        shown = "-"
+    parts: list[Part] = [
+        (fit(f"{n + 1} {ask.label}", columns[0]), "plain"),
+        (fit(_answer(demo, n, predicted, lang), columns[1]), "blank" if seen is None and not waiting else "plain"),
+        (fit(shown, columns[2]), "measured" if seen is not None else "muted"),
+        (fit(agrees[0], columns[3]), agrees[1]),
+    ]
+    said = safe_text(seen["said"]) if seen is not None and seen["said"] else ""
+    used = 2 + sum(columns)
+    if cell_len(said) <= width - used:
+        return [line("  ", *parts, said, item=f"ask:{ask.id}")]
+    return [line("  ", *parts, item=f"ask:{ask.id}"), *wrap([(said, "plain")], width, first="      ", rest="      ")[:2]]
+
+
+def _answer(demo: Demo, n: int, value: int | None, lang: Lang) -> str:
+    if value is None:
+        return "?"
+    choices = demo.asks[n].choices
+    if choices:
+        return choices[value].get(lang) if 0 <= value < len(choices) else str(value)
+    return f"+{value}"
+
+
+def _values(values: Mapping[str, Any]) -> str:
+    return "  ".join(f"{safe_text(name)}: {safe_text(str(value))}" for name, value in values.items())
+
+
+def _ending(demo: Demo, run: RunView, lang: Lang, width: int, *, running: bool) -> list[Line]:
+    low, high = _number(demo.usual_s[0]), _number(demo.usual_s[1])
+    if running:
+        words = text(lang, "ui.lab_running", seconds=f"{run.elapsed:.0f}", low=low, high=high)
+        phase = "  " + say(lang, run.phase) if run.phase else ""
+        return [BLANK, *wrap([(words + phase, "plain")], width)]
+    if not run.ended:
+        return []
+    out: list[Line] = [BLANK]
+    role: Role = "good" if run.ended == "ok" else "caution"
+    if run.source is Source.RECORDED:
+        out += wrap([(text(lang, "ui.lab_replayed", where=safe_text(run.where)), "recorded")], width)
+    if run.result is not None:
+        for claim, verdict in run.result["claims"].items():
+            mark, colour = MARKS[Verdict(verdict)]
+            because = say(lang, protocol.message(run.result["because"][claim]))
+            head = f" {claim}: {verdict_word(Verdict(verdict), lang)} "
+            out += wrap([(mark, colour), (head, "plain"), _label(run, lang), ("  " + because, "plain")], width, rest="    ")
+        if run.result["agreed"] is not None:
+            of = len(run.result["predicted"])
+            out += wrap([(text(lang, "ui.lab_agreed", right=run.result["agreed"], of=of), "plain")], width)
+    if run.message is not None and (run.ended != "ok" or run.result is None):
+        out += wrap([(text(lang, f"ui.lab_{run.ended}"), role), ("  " + say(lang, run.message), "plain")], width, rest="  ")
+    return out
+
+
+def _label(run: RunView, lang: Lang) -> Part:
+    if run.evidence is None:
+        return "", "plain"
+    if run.source is Source.MEASURED:
+        return text(lang, "ui.evidence_here", id=run.evidence), "measured"
+    return text(lang, "ui.evidence_recorded", id=run.evidence), "recorded"
+
+
+def _number(value: float) -> str:
+    return f"{value:g}"

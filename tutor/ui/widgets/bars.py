@@ -1,0 +1,118 @@
+"""The one-row bars of the screen: lesson and state, tabs, message, keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from textual import events
+from textual.message import Message
+
+from tutor.ui.lines import Line, Part, crop
+from tutor.ui.theme import ThemeName
+from tutor.ui.widgets.lines_view import LinesView
+
+
+class Bar(LinesView, can_focus=False):
+    """One row of parts."""
+
+    DEFAULT_CSS = "Bar { height: 1; }"
+
+    def set_parts(self, parts: Sequence[Part]) -> None:
+        row = Line(crop(tuple(parts), self.size.width or 10_000))
+        if not self.lines or self.lines[0] != row:
+            self.show([row])
+
+
+class TabBar(Bar, can_focus=False):
+    """A bar whose words can be clicked; `marks` are (first cell, end, name)."""
+
+    class Chosen(Message):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    def __init__(self, theme: ThemeName, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(theme, id=id)
+        self.marks: list[tuple[int, int, str]] = []
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        for start, end, name in self.marks:
+            if start <= event.x < end:
+                self.post_message(self.Chosen(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of the key line: the command and how it is written there."""
+
+    command: str
+    words: str
+
+
+class KeyLine(LinesView, can_focus=True):
+    """The keys that work now. With the focus it is a menu: Left and Right choose, Enter does, the first goes back in."""
+
+    DEFAULT_CSS = "KeyLine { height: 1; }"
+
+    class Chosen(Message):
+        def __init__(self, command: str) -> None:
+            super().__init__()
+            self.command = command
+
+    def __init__(self, theme: ThemeName, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(theme, id=id)
+        self._keys: list[Key] = []
+        self._chosen = 0
+
+    def set_keys(self, keys: list[Key]) -> None:
+        if keys != self._keys:
+            self._keys, self._chosen = keys, 0
+        self._draw()
+
+    def _draw(self) -> None:
+        parts: list[Part] = []
+        room = self.size.width or 10_000
+        self._shown = 0
+        for n, key in enumerate(self._keys):
+            gap = " | " if self.has_focus else "  "
+            lead = gap if n else (" " if self.has_focus else "")
+            if room < cell_len(lead + key.words):
+                break
+            room -= cell_len(lead + key.words)
+            parts += [(lead, "plain"), (key.words, "focus" if self.has_focus and n == self._chosen else "plain")]
+            self._shown = n + 1
+        row = Line(tuple(part for part in parts if part[0]))
+        if not self.lines or self.lines[0] != row:
+            self.show([row])
+
+    def on_focus(self) -> None:
+        self._chosen = 0
+        self._draw()
+
+    def on_blur(self) -> None:
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key in ("left", "right"):
+            event.stop()
+            self._chosen = (self._chosen + (1 if event.key == "right" else -1)) % max(1, self._shown)
+            self._draw()
+        elif event.key == "enter" and self._keys:
+            event.stop()
+            self.post_message(self.Chosen(self._keys[self._chosen].command))
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        at = 0
+        for n, key in enumerate(self._keys[: self._shown]):
+            at += len("  ") if n else 0
+            if at <= event.x < at + cell_len(key.words):
+                self.post_message(self.Chosen(key.command))
+                return
+            at += cell_len(key.words)
