@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tutor.journal_lines import SCHEMA, Damaged, FromTheFuture, decode, encode, 
 from tutor.line_file import LineFile, sync_folder, write_whole
 from tutor.model import Message
 from tutor.paths import StateError, make_private, why
-from tutor.progress import MAX_TEXT, Event, Progress, apply
+from tutor.progress import MAX_TEXT, Event, Evidence, Progress, apply
 from tutor.session_lock import UNSUPPORTED, Owner, SessionLock, myself
 
 __all__ = ["Journal", "Owner", "StateError"]
@@ -63,6 +64,7 @@ class Journal:
         self._set_aside: set[str] = set()
         self._session_lock: SessionLock | None = None
         self._claimed = self._closed = False
+        self._stale = True
         self._mutex = threading.RLock()
         self._file = LineFile(folder / "journal.jsonl", folder / "journal.lock")
 
@@ -186,61 +188,77 @@ class Journal:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def _load(self) -> None:
-        """Read everything from the start. Holds the lock. Raises OSError."""
+        """Read everything from the start. Holds the lock. Raises OSError, with `progress` as it was."""
+        self._stale = True
         self._file.open()
         if self._file.unwritable is not None:
             what = {"path": str(self._file.path), "why": why(self._file.unwritable)}
             self._become_reader(Message("state.not-writable", what))
-        self.progress.become(Progress())
-        self._lines, self._last_id, self._seen = 0, "", {}
-        covered = self._read_snapshot()
+        progress, covered = self._read_snapshot()
+        history = [] if progress else [(path.name, path.read_bytes()) for path in _segments(self.folder / "history")]
         lines = self._file.new_lines()
         if covered and any(line.startswith(_start(covered)) for line in lines):
             # The last fold was cut short between its two steps: these lines are in the snapshot already.
             lines = []
             if self.read_only is None:
                 self._to_history()
-        self._last_id = covered
+
+        self.progress.become(progress or Progress())
+        self._last_id, self._seen = covered, {}
+        for name, raw in history:
+            self._take(raw.rstrip(b"\n").split(b"\n"), f"history/{name}", 0)
         self._lines = self._take(lines, self._file.path.name, 0)
+        self._renumber_evidence()
         for event in self.pending:
             apply(self.progress, event)
+        self._stale = False
 
-    def _read_snapshot(self) -> str:
-        """Start from the snapshot; returns the id of the last event that it covers. Where it cannot be used, the events
-        in `history/` are read again. Raises OSError."""
-        path, history = self.folder / "snapshot.json", _segments(self.folder / "history")
-        damaged = False
+    def _read_snapshot(self) -> tuple[Progress | None, str]:
+        """What the snapshot holds and the id of the last event that it covers; None and "" when there is none that can
+        be used, and the events in `history/` have to be read again. Raises OSError."""
+        path = self.folder / "snapshot.json"
         try:
             table = unseal(path.read_bytes())
             if table["schema"] > SCHEMA:
                 self._become_reader(Message("state.from-the-future", {"path": str(path)}))
-            self.progress.become(Progress.from_data(table["progress"]))
-            return str(table["last"])
+                return None, ""
+            return Progress.from_data(table["progress"]), str(table["last"])
         except FileNotFoundError:
-            pass
+            return None, ""
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            damaged = True
-        for segment in history:
-            self._take(segment.read_bytes().rstrip(b"\n").split(b"\n"), f"history/{segment.name}", 0)
-        if damaged:
             aside = path
             if self.read_only is None:
                 aside = path.with_name(f"damaged-{self._clock():%Y-%m-%dT%H%M%S}-{path.name}")
                 path.rename(aside)
-            key = "state.snapshot-damaged" if history else "state.snapshot-lost"
+            key = "state.snapshot-damaged" if _segments(self.folder / "history") else "state.snapshot-lost"
             self._tell(Message(key, {"path": str(path), "aside": str(aside)}))
-        return ""
+            return None, ""
 
     def _catch_up(self) -> None:
         """Fold in the lines after those we know. Holds the lock. Raises OSError."""
-        if self._file.replaced():
+        if self._stale or self._file.replaced():
             self._load()
         else:
             self._lines += self._take(self._file.new_lines(), self._file.path.name, self._lines)
+            self._renumber_evidence()
         if self._claimed and self.progress.owner not in (None, self.session):
             self.lost_session = True
             self._become_reader(Message("state.session-lost"))
             self._release_session()
+
+    def _renumber_evidence(self) -> None:
+        """Evidence that waits for room gives way to one that was written meanwhile under the same id."""
+        for place, event in enumerate(self.pending):
+            if event.kind != "evidence":
+                continue
+            old, record = event.data["id"], event.data["record"]
+            kept = self.progress.evidence.get(old)
+            if kept is None or kept == Evidence(old, event.at, record):
+                continue
+            new = self.progress.next_evidence_id()
+            self.pending[place] = replace(event, data={"id": new, "record": record})
+            apply(self.progress, self.pending[place])
+            self._tell(Message("state.evidence-renamed", {"old": old, "new": new}))
 
     def _take(self, lines: list[bytes], name: str, before: int) -> int:
         """Fold in lines of the file `name`, which follow `before` others; returns how many."""

@@ -60,7 +60,7 @@ def decode(line: bytes, number: int) -> Event | Damaged | FromTheFuture:
     """What a line holds; `number` (from 1) names an event whose schema had no ids yet."""
     try:
         if line.startswith(b'{"schema":0,'):
-            return _upgrade(json.loads(line), number)
+            return _upgrade(line, number)
         table = unseal(line)
         schema = table["schema"]
         if isinstance(schema, int) and schema > SCHEMA:
@@ -77,8 +77,11 @@ def fingerprint(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()[:32]
 
 
-def _upgrade(table: dict[str, Any], number: int) -> Event:
-    """Schema 0 was flat and had neither ids nor sums; drafts had no cursor."""
+def _upgrade(line: bytes, number: int) -> Event:
+    """Schema 0 was flat and had neither ids nor sums; drafts had no cursor. Raises ValueError, KeyError, TypeError."""
+    table = json.loads(line)
+    if "sum" in table:
+        raise ValueError("a line of schema 1 whose number was changed")
     data = {name: value for name, value in table.items() if name not in ("schema", "at", "kind")}
     if table["kind"] == "draft":
         data.setdefault("cursor", [0, 0])

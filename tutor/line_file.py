@@ -36,18 +36,17 @@ class LineFile:
 
     def open(self) -> None:
         """Open the file that stands at `path` now, from its start; made when missing. Raises OSError."""
-        self.shut()
-        self.offset = 0
+        unwritable: OSError | None = None
         try:
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            self.unwritable = None
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except IsADirectoryError:
             raise
         except OSError as error:
             if not self.path.exists():
                 raise
-            self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-            self.unwritable = error
+            fd, unwritable = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC), error
+        self._shut()
+        self._fd, self.unwritable, self.offset = fd, unwritable, 0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -118,13 +117,12 @@ class LineFile:
 
     def close(self) -> None:
         """Let go of the file and its lock."""
-        self.shut()
+        self._shut()
         if self._lock_fd >= 0:
             os.close(self._lock_fd)
             self._lock_fd = -1
 
-    def shut(self) -> None:
-        """Let go of the file, not of the lock."""
+    def _shut(self) -> None:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

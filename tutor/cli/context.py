@@ -22,7 +22,7 @@ class Context:
 
     lesson_id: str
     state: Path
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
     lang_flag: Lang | None = None
     theme_flag: Theme | None = None
     mouse: bool = True

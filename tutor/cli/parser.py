@@ -10,19 +10,21 @@ from typing import NoReturn
 from tutor.cli.exits import Stop
 from tutor.settings import THEMES
 
-_PATTERNS = (
-    (re.compile(r"unrecognized arguments: (?P<what>.*)", re.S), "cli.usage-unknown"),
-    (re.compile(r"argument (?P<what>\S+): expected one argument"), "cli.usage-value"),
-    (re.compile(r"argument COMMAND: invalid choice: (?P<what>.*?) \(choose from (?P<allowed>.*)\)", re.S), "cli.usage-command"),
-    (re.compile(r"argument (?P<what>\S+): invalid choice: (?P<got>.*?) \(choose from (?P<allowed>.*)\)", re.S), "cli.usage-choice"),
-    (re.compile(r"argument (?P<what>\S+): ignored explicit argument (?P<got>.*)", re.S), "cli.usage-no-value"),
+_CHOICE = r"invalid choice: (?P<got>.*?) \(choose from (?P<allowed>.*)\)"
+#: What argparse says, and our sentence for it.
+_SENTENCES = (
+    (r"unrecognized arguments: (?P<what>.*)", "cli.usage-unknown"),
+    (r"argument (?P<what>\S+): expected one argument", "cli.usage-value"),
+    (rf"argument COMMAND: {_CHOICE}", "cli.usage-command"),
+    (rf"argument (?P<what>\S+): {_CHOICE}", "cli.usage-choice"),
+    (r"argument (?P<what>\S+): ignored explicit argument (?P<got>.*)", "cli.usage-no-value"),
 )
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        for pattern, key in _PATTERNS:
-            match = pattern.fullmatch(message)
+        for pattern, key in _SENTENCES:
+            match = re.fullmatch(pattern, message, re.DOTALL)
             if match:
                 raise Stop(key, **{name: value.replace("'", "") for name, value in match.groupdict().items()})
         raise Stop("cli.usage", what=message)

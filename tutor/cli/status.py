@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 from tutor.cli.context import Context
 from tutor.cli.exits import Exit
@@ -15,7 +16,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
     progress, lesson = context.journal.progress, context.lesson
     now = score(progress, lesson)
     if out.as_json:
-        claims = {name: {"verdict": c.verdict, "evidence": c.evidence, "source": c.source} for name, c in progress.claims.items()}
+        claims = {name: asdict(state) for name, state in progress.claims.items()}
         out.emit(
             {
                 "schema": 1,
