@@ -35,9 +35,10 @@ SHOWN_MAX = 300
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Foreign:
-    """In place of a value that is not plain. Equal to nothing but itself."""
+    """In place of a value that is not plain, or too large to be taken. Equal to nothing but itself."""
 
     type_name: str
+    large: bool = False
 
 
 # --- text for a screen ------------------------------------------------------------------------------------------------
