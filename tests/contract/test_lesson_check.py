@@ -210,7 +210,7 @@ MUTATIONS: dict[str, tuple[str, str, Callable[[Path], None]]] = {
     "seconds not called a single run": (
         "percentile",
         "zh/start.md",
-        edited("zh/start.md", "各测两个单次", "各测两次"),
+        edited("zh/start.md", "都是单次，不含", "不含"),
     ),
     "a number that nobody recorded": ("unrecorded", "zh/hit.md", edited("zh/hit.md", "p50 1.66 us", "p50 1.67 us")),
     "a Chinese paragraph on two lines": (

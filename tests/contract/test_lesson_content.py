@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tutor import catalog, lesson_text
-from tutor.model import LANGS, Lang, Lesson, Verdict
+from tutor import catalog, lesson_check, lesson_text
+from tutor.model import LANGS, Lang, Lesson, Step, Verdict
+from tutor.ui.views.lesson import LessonState, step_lines
 
 CLAIMS = [
     "eager-traffic",
@@ -95,6 +96,16 @@ def test_only_the_claim_with_an_experiment_names_one(lesson: Lesson) -> None:
     assert {claim.id: claim.demo for claim in lesson.claims.values() if claim.demo} == {
         "automatic-dynamic": "automatic-dynamic"
     }
+
+
+def test_every_step_fits_two_screens_as_the_screen_lays_it_out(lesson: Lesson) -> None:
+    longest = max(len(figure.steps) for figure in lesson.figures.values())
+
+    def drawn(lesson: Lesson, step: Step, lang: Lang, width: int) -> int:
+        states = (LessonState(seen={}, can_run=True, figure_step=at) for at in range(-1, longest))
+        return max(len(step_lines(lesson, step, lang, width, state)) for state in states)
+
+    assert lesson_check.problems(lesson, rows=drawn) == []
 
 
 @pytest.mark.parametrize("lang", LANGS)
