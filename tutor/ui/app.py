@@ -7,12 +7,15 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from textual import on
 from textual.app import App
 from textual.binding import Binding
+from textual.worker import Worker, WorkerState
 
 from tutor.cli.context import Context
 from tutor.journal import StateError
 from tutor.lab.host import LabHost, LabSettings
+from tutor.literals import safe_text
 from tutor.model import Claim, Message
 from tutor.progress import Evidence
 from tutor.settings import Theme
@@ -226,6 +229,17 @@ class TutorApp(FrameDiffApp[None]):
 
         self.store.flush()
         edit(self, pane)
+
+    # --- faults of the tool itself ------------------------------------------------------------------------------------
+
+    @on(Worker.StateChanged)
+    def _worker_changed(self, event: Worker.StateChanged) -> None:
+        """Something that ran in the background broke: the learner is told, and nothing is counted."""
+        if event.state is WorkerState.ERROR:
+            error = event.worker.error
+            self.learner.say(
+                text(self.store.lang, "ui.tool_broke", why=safe_text(f"{type(error).__name__}: {error}")), "caution"
+            )
 
     # --- leaving -----------------------------------------------------------------------------------------------------
 

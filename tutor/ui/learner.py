@@ -138,7 +138,6 @@ class LearnerScreen(Screen[None]):
         if tab not in self.panes:
             self.panes[tab] = self._make(tab)
             self.query_one("#work").mount(self.panes[tab])
-            self.call_after_refresh(self._refill_pane, tab)
         for name, pane in self.panes.items():
             pane.set_class(name == tab, "-shown")
         return self.panes[tab]
@@ -165,10 +164,6 @@ class LearnerScreen(Screen[None]):
 
         question = next(q for q in self.store.lesson.questions if q.id == tab)
         return AnswerPane(self.store, self.theme_name, question)
-
-    def _refill_pane(self, tab: str) -> None:
-        self.panes[tab].refill()
-        self.draw_bars()
 
     def show_tab(self, tab: str, *, focus: bool = True) -> None:
         """Bring a tab to the front. In the wide layout the lesson is there already and only gets the focus."""

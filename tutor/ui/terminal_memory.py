@@ -1,6 +1,6 @@
 """What a terminal shows, cell by cell, and the shortest text known that makes it show something else.
 
-Pure: it turns strips into escape sequences and knows no app, no driver and no file. `frame_diff` connects it to Textual.
+Pure: it turns strips into escape sequences and knows no app, driver or file. `frame_diff` connects it to Textual.
 
 What is sent is safe on every terminal: only cursor movements, SGR, erasing and OSC 8; an erase is used in a colour
 only where the terminal fills with it; nothing is written relative to a column on which terminals may disagree (past
@@ -143,7 +143,7 @@ def _width_is_sure(cell: str) -> bool:
     """Whether every terminal moves its cursor by the same number of cells for this one."""
     if len(cell) != 1:
         return False
-    # Letters, lines and blocks may be "ambiguous" to Unicode; a terminal that draws those wide breaks everything anyway.
+    # Letters, lines and blocks may be "ambiguous" to Unicode; where those are drawn wide, every layout breaks anyway.
     if cell.isascii() or "\u2500" <= cell <= "\u259f":
         return True
     width, category = unicodedata.east_asian_width(cell), unicodedata.category(cell)
@@ -375,7 +375,7 @@ class TerminalMemory:
     def _erase(
         self, x: int, blank: Pen, texts: list[str | None], pens: list[Pen | None], differs: list[bool]
     ) -> int | None:
-        """Erase the blank cells from `x` on, if that is shorter than to send them: the column after the last, or None."""
+        """Erase the blank cells from `x` on, if shorter than to send them: the column after the last, else None."""
         if blank.background and not self._bce:
             return None
         end = last = x

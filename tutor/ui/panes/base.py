@@ -60,6 +60,9 @@ class Pane(Vertical):
     def content(self) -> ComposeResult:
         raise NotImplementedError
 
+    def on_resize(self) -> None:
+        self.refill()
+
     # --- for the screen ----------------------------------------------------------------------------------------------
 
     def refill(self) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
-from collections.abc import Iterator
+from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
+
+from textual import on
+from textual.message import Message as TextualMessage
 
 from tutor.lab.host import LabBusy, LabHost, Run
 from tutor.model import Demo, Source
@@ -30,6 +33,12 @@ class LabPane(ListPane):
     """A list of demos, or the one demo that is open."""
 
     context: Context = "lab"
+
+    class Came(TextualMessage):
+        """An event of the run came; many of these are one."""
+
+        def can_replace(self, message: TextualMessage) -> bool:
+            return isinstance(message, LabPane.Came)
 
     def __init__(self, store: Store, theme: ThemeName) -> None:
         super().__init__(store, theme, id="lab")
@@ -77,7 +86,10 @@ class LabPane(ListPane):
             first = next(iter(self.store.lesson.demos), "")
             self.body.show(lines, item=self.body.item or f"demo:{first}")
             return
-        lines = demo_lines(self.demo, self.view, self.draft, self.store.lang, width, running=self.running)
+        chosen = self.body.item.removeprefix("ask:")
+        lines = demo_lines(
+            self.demo, self.view, self.draft, self.store.lang, width, running=self.running, chosen=chosen
+        )
         self.body.show(lines, item=self.body.item or f"ask:{self.demo.asks[0].id}")
 
     def open_demo(self, name: str) -> None:
@@ -109,6 +121,14 @@ class LabPane(ListPane):
         if command == "run":
             return not self.running
         return super().can(command)
+
+    def do_down(self) -> None:
+        super().do_down()
+        self.refill()
+
+    def do_up(self) -> None:
+        super().do_up()
+        self.refill()
 
     def do_act(self) -> None:
         if self.demo is None:
@@ -194,30 +214,29 @@ class LabPane(ListPane):
         self.view = RunView(predicted=predicted)
         self._came.clear()
         self.refill()
-        loop = asyncio.get_running_loop()
-        self.run_worker(lambda: self._read(self.run, loop), thread=True, group="lab", exit_on_error=False)
+        self.run_worker(partial(self._read, self.run), thread=True, group="lab", exit_on_error=False)
 
-    def _read(self, run: Iterator[dict[str, Any]] | None, loop: asyncio.AbstractEventLoop) -> None:
+    def _read(self, run: Run) -> None:
         """In a thread: hand each event over to the screen's own thread."""
-        assert run is not None
         for event in run:
             self._came.append(event)
-            if loop.is_closed():
-                return
-            loop.call_soon_threadsafe(self._wake)
+            self.post_message(self.Came())
 
+    @on(Came)
     def _wake(self) -> None:
         """Paint at once when nothing was painted lately, else when it is time: a flood costs ten paints a second."""
-        if self._due or not self.is_attached:
+        if self._due or not self._came:
             return
-        now = asyncio.get_running_loop().time()
-        wait = self._painted + PAINT_S - now
+        wait = self._painted + PAINT_S - monotonic()
+        if wait <= 0:
+            self._drain()
+            return
         self._due = True
-        self.set_timer(max(0.001, wait), self._drain)
+        self.set_timer(wait, self._drain)
 
     def _drain(self) -> None:
         self._due = False
-        self._painted = asyncio.get_running_loop().time()
+        self._painted = monotonic()
         assert self.demo is not None
         while self._came:
             event = self._came.popleft()

@@ -163,7 +163,16 @@ class LessonPane(ListPane):
         steps = len(self.store.lesson.figures[figure.removeprefix("figure:")].steps)
         self._figure_step = self._figure_step + 1 if self._figure_step + 1 < steps else -1
         self.refill()
+        self._show_figure(figure)
         return True
+
+    def _show_figure(self, item: str) -> None:
+        """The drawing and the sentence under it, as far as both fit."""
+        rows = self.body.lines
+        first = next(n for n, row in enumerate(rows) if row.item == item)
+        last = next((n for n in range(first, len(rows)) if not rows[n].parts), len(rows))
+        if last - self.body.top > self.body.size.height:
+            self.body.go(min(first, last - self.body.size.height))
 
     def search(self, wanted: str) -> None:
         """Go to the next line with these words, through all steps and round; empty repeats the last search."""

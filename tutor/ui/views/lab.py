@@ -57,7 +57,6 @@ class RunView:
             case "ended":
                 self.ended = event["outcome"]
                 self.message = protocol.message(event["message"])
-                self.elapsed = float(event["seconds"])
 
 
 def list_lines(
@@ -94,36 +93,46 @@ def evidence_lines(evidence: Sequence[Evidence], lang: Lang, width: int) -> list
 
 
 def demo_lines(
-    demo: Demo, run: RunView, draft: Mapping[str, int], lang: Lang, width: int, *, running: bool
+    demo: Demo, run: RunView, draft: Mapping[str, int], lang: Lang, width: int, *, running: bool, chosen: str = ""
 ) -> list[Line]:
-    """One demo: the question, a row per call as item `ask:ID`, what torch said, how it ended."""
+    """One demo: the question, a row per call as item `ask:ID`, how it ended, the plain sentence for the chosen row
+    (else the latest), the control, what was printed."""
     out = wrap([(demo.question.get(lang), "strong")], width)
     started = running or bool(run.ended)
-    lock = "ui.lab_locked" if started else "ui.lab_open"
-    out += wrap([(text(lang, lock), "muted")], width)
+    if not started:
+        out += wrap([(text(lang, "ui.lab_open"), "muted")], width)
     label = max([cell_len(ask.label) for ask in demo.asks] + [4]) + 2
-    columns = (label + 2, 10, 12, 8)
+    columns = (label + 2, 10, 10, 8)
     heads = ("lab_call", "lab_predicted", "lab_observed", "lab_compare")
     cells = "".join(fit(text(lang, f"ui.{head}"), size) for head, size in zip(heads, columns, strict=True))
     out.append(line((fit("  " + cells + text(lang, "ui.lab_reason"), width).rstrip(), "muted")))
-    told = -1
+    told: Mapping[str, Any] | None = None
     for n, ask in enumerate(demo.asks):
         seen = run.rows.get(ask.id)
-        told = n if seen is not None else told
+        told = seen if seen is not None and (told is None or chosen != told["ask"]) else told
         predicted = (run.predicted if started else draft).get(ask.id)
         out += _row(demo, n, predicted, seen, columns, lang, width, waiting=running)
-    if told >= 0:
-        seen = run.rows[demo.asks[told].id]
-        if seen["plain"]:
-            words = seen["plain"][lang]
-            out += wrap([(text(lang, "ui.lab_plain", words=words), "plain")], width, rest="  ")
-    for control in run.controls:
-        words = text(lang, "ui.lab_control", series=safe_text(control["series"]), call=safe_text(str(control["call"])))
-        out += wrap([(words + "  " + _values(control["values"]), "muted")], width, rest="  ")
+    out += _ending(demo, run, lang, width, running=running)
+    if told is not None and told["plain"]:
+        head = text(lang, "ui.lab_plain", call=safe_text(str(told["call"])), words=told["plain"][lang])
+        out += wrap([(head, "plain")], width, rest="  ")
+    out += _controls(demo, run, lang, width)
     if run.output:
         out.append(line((text(lang, "ui.printed"), "muted")))
         out += [line((fit("  " + safe_text(row), width).rstrip(), "plain")) for row in run.output[-SHOWN:]]
-    return out + _ending(demo, run, lang, width, running=running)
+    return out
+
+
+def _controls(demo: Demo, run: RunView, lang: Lang, width: int) -> list[Line]:
+    """What came out in the series that has to come out the other way, a line for each."""
+    out: list[Line] = []
+    for series in dict.fromkeys(control["series"] for control in run.controls):
+        rows = [control["values"] for control in run.controls if control["series"] == series]
+        for name in demo.units:
+            values = ", ".join(str(row[name]) for row in rows if name in row)
+            words = text(lang, "ui.lab_control", series=safe_text(series), name=name, values=safe_text(values))
+            out += wrap([(words, "muted")], width, rest="  ")
+    return out
 
 
 def _row(
@@ -152,7 +161,8 @@ def _row(
         (fit(shown, columns[2]), "measured" if seen is not None else "muted"),
         (fit(agrees[0], columns[3]), agrees[1]),
     ]
-    said = safe_text(seen["said"]) if seen is not None and seen["said"] else ""
+    # torch names a guard for each entry it tried; the first is of the entry that was used last.
+    said = safe_text(seen["said"][0]) if seen is not None and seen["said"] else ""
     used = 2 + sum(columns)
     if cell_len(said) <= width - used:
         return [line("  ", *parts, said, item=f"ask:{ask.id}")]
@@ -166,10 +176,6 @@ def _answer(demo: Demo, n: int, value: int | None, lang: Lang) -> str:
     if choices:
         return choices[value].get(lang) if 0 <= value < len(choices) else str(value)
     return f"+{value}"
-
-
-def _values(values: Mapping[str, Any]) -> str:
-    return "  ".join(f"{safe_text(name)}: {safe_text(str(value))}" for name, value in values.items())
 
 
 def _ending(demo: Demo, run: RunView, lang: Lang, width: int, *, running: bool) -> list[Line]:

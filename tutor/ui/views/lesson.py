@@ -109,7 +109,8 @@ def claim_state(claim: Claim, lang: Lang, state: LessonState) -> tuple[Verdict |
     if claim.demo is not None:
         return Verdict.UNAVAILABLE, text(lang, "ui.claim_cannot"), recorded
     if claim.records:
-        return claim.records[0].verdict, verdict_word(claim.records[0].verdict, lang), recorded
+        # Machines may disagree: what the lesson concludes from all records stands here, the records on the claim's page.
+        return claim.says, verdict_word(claim.says, lang), recorded
     return None, text(lang, "ui.claim_unrecorded"), recorded
 
 
