@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import tempfile
@@ -92,7 +91,7 @@ def _keep(app: TutorApp, name: str, raw: bytes) -> Path | None:
     path = app.store.journal.folder / f"refused-{name}"
     try:
         path.write_bytes(raw)
-        os.chmod(path, 0o600)
+        path.chmod(0o600)
     except OSError as error:
         app.learner.say(safe_text(f"{path}: {error.strerror}"), "bad")
         return None

@@ -103,6 +103,6 @@ class _Parser(XTermParser):
 
 def install() -> None:
     """Have Textual's Linux driver use the splitting parser. Raises AttributeError where its parser has moved."""
-    if linux_driver.XTermParser is not XTermParser and linux_driver.XTermParser is not _Parser:
+    if getattr(linux_driver, "XTermParser", None) not in (XTermParser, _Parser):
         raise AttributeError("textual.drivers.linux_driver.XTermParser is not the parser that was expected")
-    linux_driver.XTermParser = _Parser  # type: ignore[misc]
+    setattr(linux_driver, "XTermParser", _Parser)  # noqa: B010  The module does not export the name for type checkers.

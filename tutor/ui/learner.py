@@ -6,9 +6,9 @@ Keys are looked up in `commands.COMMANDS`. Those that work in editors too are pr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -21,11 +21,13 @@ from tutor.model import CheckReport, Message
 from tutor.strings import say, text
 from tutor.ui import commands
 from tutor.ui.commands import TABS, Command, Context
-from tutor.ui.lines import Part, Role, fit, line
+from tutor.ui.lines import Part, Role, line
 from tutor.ui.panes.base import Pane
 from tutor.ui.panes.lesson import LessonPane
+from tutor.ui.screen_commands import ScreenCommands
 from tutor.ui.store import RETRY, SAVE_AFTER, Store
 from tutor.ui.theme import ThemeName
+from tutor.ui.views import bars
 from tutor.ui.views.verdict import WORDS
 from tutor.ui.widgets.bars import Bar, Key, KeyLine, TabBar
 from tutor.ui.widgets.lines_view import LinesView
@@ -40,7 +42,7 @@ SMALLEST = (80, 24)
 _WORD_KEYS = frozenset("bdf")
 
 
-class LearnerScreen(Screen[None]):
+class LearnerScreen(ScreenCommands, Screen[None]):
     """Holds the panes and runs commands on the one that is active."""
 
     CSS = """
@@ -191,6 +193,13 @@ class LearnerScreen(Screen[None]):
         if self.wide and self.tab not in self.panes:
             self._pane(self.tab)
 
+    def fold(self) -> None:
+        """Take the lesson away on a wide screen, or bring it back."""
+        self.set_class(not self.has_class("-folded"), "-folded")
+        if self.has_class("-folded") and self.reading:
+            self.show_tab(self.tab)
+        self.call_after_refresh(self.refill)
+
     def _marks(self) -> None:
         for pane in (self.lesson, *self.panes.values()):
             pane.set_active(pane is self.active)
@@ -214,77 +223,42 @@ class LearnerScreen(Screen[None]):
 
     # --- bars --------------------------------------------------------------------------------------------------------
 
-    def tr(self, key: str, **args: str | int | float) -> str:
+    def tr(self, key: str, /, **args: str | int | float) -> str:
         return text(self.store.lang, f"ui.{key}", **args)
 
     def draw_bars(self) -> None:
-        width = self.app.size.width
-        saved, role = self._saved()
-        score = self.store.score
-        points = self.tr("points", got=score.points, of=score.of)
-        name = self.tr("lesson_name", number=self.store.lesson.number, title=self.store.lesson.title.get(self.store.lang))
-        parts: list[Part] = [(name, "title"), (" | ", "plain"), (points, "plain"), (" | ", "plain")]
-        used = sum(cell_len(part) for part, _ in parts) + cell_len(saved) + 3
-        box = self.box or self.tr("box_looking")
-        box = box if cell_len(box) <= width - used else fit(box, max(0, width - used))
-        self.top.set_parts([*parts, (box, "plain"), (" | ", "plain"), (saved, role)])
-        self._draw_tabs(width)
-        self._draw_keys()
-
-    def _saved(self) -> tuple[str, Role]:
-        if self.store.journal.read_only is not None:
-            return self.tr("reading_only"), "caution"
-        if self.store.problem is not None:
-            return self.tr("not_saved"), "bad"
-        return (self.tr("saved"), "plain") if self.store.saved else (self.tr("saving"), "plain")
-
-    def _draw_tabs(self, width: int) -> None:
-        parts: list[Part] = []
-        at = 0
-        if self.wide and not self.has_class("-folded"):
-            room = int(self.lesson.styles.width.value) if self.lesson.styles.width else 50
-            mark = "> " if self.reading else "  "
-            words = "".join(part for part, _ in self.lesson.title())
-            parts = [(mark, "strong"), (fit(words, room - 2), "title"), ("| ", "plain")]
-            at = room + 2
-        marks = []
+        width, lang = self.app.size.width, self.store.lang
+        self.top.set_parts(bars.top(self.store, self.box or self.tr("box_looking"), width))
         now = "lesson" if self.reading and not self.wide else self.tab
-        for n, tab in enumerate(TABS):
-            words = f"{n} {self.tr(f'tab_{tab}')}"
-            chosen = tab == now
-            shown = f"[{words}]" if chosen else words
-            marks.append((at, at + cell_len(shown), tab))
-            parts.append((shown, "strong" if chosen else "plain"))
-            at += cell_len(shown) + 1
-            if n + 1 < len(TABS):
-                parts.append((" ", "plain"))
-        self.tabs.marks = marks
+        lead: list[Part] = []
+        if self.wide and not self.has_class("-folded") and self.lesson.styles.width is not None:
+            lead = bars.step_lead(self.lesson.title(), int(self.lesson.styles.width.value), chosen=self.reading)
+        parts, self.tabs.marks = bars.tabs(lang, now, lead)
         self.tabs.set_parts(parts)
+        self.keys.set_keys(list(self._keys_now()))
 
-    def _draw_keys(self) -> None:
+    def _keys_now(self) -> Iterator[Key]:
+        """The keys that work now, the first of which leads out of an editor or back in."""
         editing = self.editing
-        keys: list[Key] = []
         if editing:
-            keys.append(Key("escape", f"Esc {self.tr('do_escape')}"))
+            yield Key("escape", f"Esc {self.tr('do_escape')}")
         elif self.active.editor() is not None:
-            keys.append(Key("open", f"Enter {self.tr('do_open')}"))
+            yield Key("open", f"Enter {self.tr('do_open')}")
+        elif self.focused is self.keys:
+            yield Key("inside", f"Enter {self.tr('do_inside')}")
         else:
-            keys.append(Key("inside", f"Enter {self.tr('do_inside')}") if self.focused is self.keys else self._act_key())
+            yield Key("act", f"Enter {self.tr('do_act_' + self.context)}")
         for command in commands.COMMANDS:
             wanted = command.editing if editing else command.line
-            if not wanted or command.id == "open" or not self.can(command):
-                continue
-            if command.id == "swap" and not editing:
-                other = "0" if not self.reading else str(TABS.index(self.tab))
-                keys.append(Key("swap", f"{other} {self.tr('tab_lesson' if not self.reading else 'tab_' + self.tab)}"))
-                continue
-            label = commands.key_label(command, editing=editing)
-            words = self.tr("do_language") if command.id == "language" else self.tr(f"do_{command.id}")
-            keys.append(Key(command.id, f"{label} {words}"))
-        self.keys.set_keys(keys)
+            if wanted and command.id != "open" and self.can(command):
+                yield self._key(command, editing=editing)
 
-    def _act_key(self) -> Key:
-        return Key("act", f"Enter {self.tr('do_act_' + self.context)}")
+    def _key(self, command: Command, *, editing: bool) -> Key:
+        if command.id == "swap":
+            other = self.tab if self.reading else "lesson"
+            label = commands.key_label(command, editing=True) if editing else str(TABS.index(other))
+            return Key("swap", f"{label} {self.tr(f'tab_{other}')}")
+        return Key(command.id, f"{commands.key_label(command, editing=editing)} {self.tr(f'do_{command.id}')}")
 
     def can(self, command: Command) -> bool:
         if not commands.usable(command, self.context):
@@ -336,10 +310,7 @@ class LearnerScreen(Screen[None]):
             event.stop()
 
     def _outside(self, key: str, character: str | None) -> bool:
-        for command in commands.outside(key, character, self.context):
-            if self.perform(command):
-                return True
-        return False
+        return any(self.perform(command) for command in commands.outside(key, character, self.context))
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -371,109 +342,6 @@ class LearnerScreen(Screen[None]):
     def _tab_clicked(self, event: TabBar.Chosen) -> None:
         self.show_tab(event.name)
 
-    # --- commands of the whole screen --------------------------------------------------------------------------------
-
-    def do_tab_lesson(self) -> None:
-        self.show_tab("lesson")
-
-    def do_tab_code(self) -> None:
-        self.show_tab("code")
-
-    def do_tab_edge(self) -> None:
-        self.show_tab("edge")
-
-    def do_tab_lab(self) -> None:
-        self.show_tab("lab")
-
-    def do_tab_q1(self) -> None:
-        self.show_tab("q1")
-
-    def do_tab_q2(self) -> None:
-        self.show_tab("q2")
-
-    def do_tab_q3(self) -> None:
-        self.show_tab("q3")
-
-    def do_tab_result(self) -> None:
-        self.show_tab("result")
-
-    def do_swap(self) -> None:
-        self.show_tab(self.tab if self.reading else "lesson")
-
-    def do_pane(self) -> None:
-        self.do_swap()
-
-    def do_right(self) -> bool:
-        return self._turn(1)
-
-    def do_left(self) -> bool:
-        return self._turn(-1)
-
-    def _turn(self, step: int) -> bool:
-        if self.reading:
-            return False
-        work = [tab for tab in TABS if tab != "lesson"]
-        at = work.index(self.tab) + step
-        if 0 <= at < len(work):
-            self.show_tab(work[at])
-        return True
-
-    def do_fold(self) -> None:
-        if not self.wide:
-            self.say(self.tr("fold_narrow"))
-            return
-        self.set_class(not self.has_class("-folded"), "-folded")
-        if self.has_class("-folded") and self.reading:
-            self.show_tab(self.tab)
-        self.call_after_refresh(self.refill)
-
-    def do_language(self) -> None:
-        self.tutor.switch_language()
-
-    def do_theme(self) -> None:
-        self.tutor.next_theme()
-
-    def do_help(self) -> None:
-        self.tutor.show_help(self.context)
-
-    def do_palette(self) -> None:
-        self.tutor.show_palette()
-
-    def do_search(self) -> None:
-        self.tutor.ask_line(self.tr("search"), self.lesson.search)
-
-    def do_save(self) -> None:
-        if self.store.flush():
-            self.say(self.tr("saved_at", at=self.store.saved_at, where=str(self.store.journal.folder)))
-        self._saved_changed()
-
-    def do_repaint(self) -> None:
-        self.tutor.action_redraw()
-
-    def do_leave(self) -> None:
-        self.tutor.leave()
-
-    def do_hint_quit(self) -> None:
-        self.say(self.tr("hint_quit"))
-
-    def do_run(self) -> bool:
-        return bool(self.tutor.check(self.active))
-
-    def do_editor(self) -> None:
-        self.tutor.open_editor(self.active)
-
-    def do_reset(self) -> bool:
-        from tutor.ui.panes.code import CodePane
-
-        pane = self.active
-        if not isinstance(pane, CodePane):
-            return False
-        self.tutor.ask(self.tr("reset_ask"), pane.reset)
-        return True
-
-    def do_cite(self) -> None:
-        self.tutor.cite(self.active)
-
     # --- for the application ----------------------------------------------------------------------------------------
 
     def blank_text(self) -> str:
@@ -486,7 +354,7 @@ class LearnerScreen(Screen[None]):
             if pane.display:
                 pane.refill()
         self.say(self.tr(f"judged_{report.ending}"), WORDS[report.ending])
-        self._saved_changed()
+        self.saved_changed()
 
     def running_demo(self) -> tuple[str, int] | None:
         """The demo that runs and how many of its calls were seen, None when none runs."""
@@ -534,9 +402,9 @@ class LearnerScreen(Screen[None]):
     def _save(self) -> None:
         self._saving = False
         self.store.flush()
-        self._saved_changed()
+        self.saved_changed()
 
-    def _saved_changed(self) -> None:
+    def saved_changed(self) -> None:
         if self.store.problem is not None:
             self.say(self.store.problem, "bad")
         self.draw_bars()

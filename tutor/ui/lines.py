@@ -64,7 +64,8 @@ def line(*parts: Part | str, item: str = "") -> Line:
 def wrap(parts: Iterable[Part], width: int, *, first: str = "", rest: str = "", item: str = "") -> list[Line]:
     """`parts` as lines of at most `width` cells; `first` leads the first line, `rest` the others."""
     lines: list[Line] = []
-    lead, row, room = first, [], max(1, width - cell_len(first))
+    row: list[Part] = []
+    lead, room = first, max(1, width - cell_len(first))
     for unit in _units(parts):
         size = sum(cell_len(text) for text, _ in unit)
         blank = all(text.isspace() for text, _ in unit)

@@ -108,9 +108,10 @@ class Page(ModalScreen[str | None]):
         def found(words: str | None) -> None:
             wanted = (words or "").casefold()
             rows = range(len(self.body.lines))
-            later = [n for n in (*rows[self.body.top + 1 :], *rows) if wanted and wanted in self.body.lines[n].text.casefold()]
-            if later:
-                self.body.go(later[0])
+            for n in (*rows[self.body.top + 1 :], *rows):
+                if wanted and wanted in self.body.lines[n].text.casefold():
+                    self.body.go(n)
+                    return
 
         self.app.push_screen(SearchLine(self.theme_name, text(self.lang, "ui.search")), found)
 

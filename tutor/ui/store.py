@@ -1,4 +1,4 @@
-"""The learner's state as the screens use it: drafts saved soon after typing, everything else at once, and whether it was."""
+"""The learner's state as the screens use it: drafts are saved soon after typing, everything else at once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class Store:
     @property
     def saved(self) -> bool:
         """Whether everything is on the disk."""
-        return not self._waiting and not self._edges and self._place is None and not self.journal.pending and self.problem is None
+        waits = self._waiting or self._edges or self._place is not None
+        return not waits and not self.journal.pending and self.problem is None
 
     def draft(self, name: str, default: str = "") -> str:
         """The text of a draft as it stands now, saved or not."""

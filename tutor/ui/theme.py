@@ -1,4 +1,4 @@
-"""Colours of the roles in five themes, and which theme fits a terminal. Contrast figures: 5.9 or more on the two own grounds."""
+"""Colours of the roles in five themes (contrast 5.9 or more on our own grounds), and which fits a terminal."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import on
 from textual.app import ComposeResult
 from textual.widget import Widget
@@ -21,14 +23,18 @@ ANSWER_MAX = 4000
 class AnswerPane(Pane):
     """The question, the answer's editor, and a line on what will come."""
 
-    context: Context = "answer"
+    context: ClassVar[Context] = "answer"
 
     def __init__(self, store: Store, theme: ThemeName, question: Question) -> None:
         super().__init__(store, theme, id=question.id)
         self.question = question
         self.asked = LinesView(theme, classes="auto")
         self.area = TextArea(
-            store.draft(question.id), soft_wrap=True, tab_behavior="focus", highlight_cursor_line=False, max_checkpoints=500
+            store.draft(question.id),
+            soft_wrap=True,
+            tab_behavior="focus",
+            highlight_cursor_line=False,
+            max_checkpoints=500,
         )
         self.area.cursor_blink = False
         self.note = LinesView(theme, classes="auto")

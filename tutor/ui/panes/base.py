@@ -107,7 +107,7 @@ class Pane(Vertical):
 
     # --- for the panes -----------------------------------------------------------------------------------------------
 
-    def tr(self, key: str, **args: str | int | float) -> str:
+    def tr(self, key: str, /, **args: str | int | float) -> str:
         return text(self.store.lang, f"ui.{key}", **args)
 
     def say(self, words: str | Message, role: Role = "plain") -> None:

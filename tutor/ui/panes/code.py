@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import on
 from textual.app import ComposeResult
 from textual.widget import Widget
@@ -26,7 +28,7 @@ CODE_ROWS = 6
 class CodePane(Pane):
     """Editor above, verdict below. The verdict is one of the text as it was judged: after an edit it says so."""
 
-    context: Context = "code"
+    context: ClassVar[Context] = "code"
 
     def __init__(self, store: Store, theme: ThemeName) -> None:
         super().__init__(store, theme, id="code")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -27,7 +27,7 @@ FIELD_MAX = 2000
 class EdgePane(ListPane):
     """The table, the chosen row's detail, and three fields that open for a row."""
 
-    context: Context = "edge"
+    context: ClassVar[Context] = "edge"
 
     DEFAULT_CSS = """
     EdgePane #form { height: 6; display: none; }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.message import Message as TextualMessage
@@ -32,7 +32,7 @@ COUNT_MAX = 5
 class LabPane(ListPane):
     """A list of demos, or the one demo that is open."""
 
-    context: Context = "lab"
+    context: ClassVar[Context] = "lab"
 
     class Came(TextualMessage):
         """An event of the run came; many of these are one."""

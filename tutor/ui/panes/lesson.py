@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.message import Message as TextualMessage
 
 from tutor.progress import Place
@@ -17,7 +19,7 @@ from tutor.ui.views.lesson import LessonState, Seen, step_lines
 class LessonPane(ListPane):
     """Shows `step`; remembers the row, so that a start comes back to the same line."""
 
-    context: Context = "lesson"
+    context: ClassVar[Context] = "lesson"
 
     class ClaimOpened(TextualMessage):
         """Enter on a claim's mark."""

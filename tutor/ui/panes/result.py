@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tutor.ui.commands import Context
 from tutor.ui.lines import Part
 from tutor.ui.panes.base import ListPane
@@ -11,7 +13,7 @@ from tutor.ui.views.result import TABS, result_lines
 class ResultPane(ListPane):
     """A row per part; Enter goes to the tab where it is mended."""
 
-    context: Context = "result"
+    context: ClassVar[Context] = "result"
 
     def title(self) -> list[Part]:
         score = self.store.score

@@ -166,7 +166,8 @@ def _row(
     used = 2 + sum(columns)
     if cell_len(said) <= width - used:
         return [line("  ", *parts, said, item=f"ask:{ask.id}")]
-    return [line("  ", *parts, item=f"ask:{ask.id}"), *wrap([(said, "plain")], width, first="      ", rest="      ")[:2]]
+    below = wrap([(said, "plain")], width, first="      ", rest="      ")
+    return [line("  ", *parts, item=f"ask:{ask.id}"), *below[:2]]
 
 
 def _answer(demo: Demo, n: int, value: int | None, lang: Lang) -> str:
@@ -195,12 +196,14 @@ def _ending(demo: Demo, run: RunView, lang: Lang, width: int, *, running: bool) 
             mark, colour = MARKS[Verdict(verdict)]
             because = say(lang, protocol.message(run.result["because"][claim]))
             head = f" {claim}: {verdict_word(Verdict(verdict), lang)} "
-            out += wrap([(mark, colour), (head, "plain"), _label(run, lang), ("  " + because, "plain")], width, rest="    ")
+            parts: list[Part] = [(mark, colour), (head, "plain"), _label(run, lang), ("  " + because, "plain")]
+            out += wrap(parts, width, rest="    ")
         if run.result["agreed"] is not None:
             of = len(run.result["predicted"])
             out += wrap([(text(lang, "ui.lab_agreed", right=run.result["agreed"], of=of), "plain")], width)
     if run.message is not None and (run.ended != "ok" or run.result is None):
-        out += wrap([(text(lang, f"ui.lab_{run.ended}"), role), ("  " + say(lang, run.message), "plain")], width, rest="  ")
+        word = text(lang, f"ui.lab_{run.ended}")
+        out += wrap([(word, role), ("  " + say(lang, run.message), "plain")], width, rest="  ")
     return out
 
 

@@ -33,7 +33,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class LessonState:
-    """What a step's lines depend on besides its text: verdicts by claim id, whether torch is here, the figure's step."""
+    """What a step's lines depend on besides its text: verdicts by claim, whether torch is here, the figure's step."""
 
     seen: Mapping[str, Seen]
     can_run: bool
@@ -109,7 +109,7 @@ def claim_state(claim: Claim, lang: Lang, state: LessonState) -> tuple[Verdict |
     if claim.demo is not None:
         return Verdict.UNAVAILABLE, text(lang, "ui.claim_cannot"), recorded
     if claim.records:
-        # Machines may disagree: what the lesson concludes from all records stands here, the records on the claim's page.
+        # Machines may disagree: here stands what the lesson concludes from all records, on the claim's page each.
         return claim.says, verdict_word(claim.says, lang), recorded
     return None, text(lang, "ui.claim_unrecorded"), recorded
 

@@ -53,7 +53,7 @@ class Key:
 
 
 class KeyLine(LinesView, can_focus=True):
-    """The keys that work now. With the focus it is a menu: Left and Right choose, Enter does, the first goes back in."""
+    """The keys that work now. With the focus it is a menu: Left, Right and Enter; its first item goes back in."""
 
     DEFAULT_CSS = "KeyLine { height: 1; }"
 

@@ -79,15 +79,15 @@ class BlankEditor(TextArea):
     def edit(self, edit: Edit) -> EditResult:
         start, end = self.blank_range
         if edit.bottom < start or edit.top > end:
-            return self._refused(edit)
+            return self._refused()
         top, bottom = max(edit.top, start), min(edit.bottom, end)
         if (top, bottom) != (edit.top, edit.bottom):
             if not edit.text and top == bottom:
-                return self._refused(edit)
+                return self._refused()
             edit = Edit(edit.text, top, bottom, False)
         result = self._blank.extract(self._would_be(edit))
         if result is None:
-            return self._refused(edit)
+            return self._refused()
         return super().edit(edit)
 
     def _would_be(self, edit: Edit) -> str:
@@ -97,7 +97,7 @@ class BlankEditor(TextArea):
         # The document keeps its own newline for every line end.
         return (before + edit.text + after).replace("\r\n", "\n").replace("\r", "\n")
 
-    def _refused(self, edit: Edit) -> EditResult:
+    def _refused(self) -> EditResult:
         self.post_message(self.Locked())
         return EditResult(self.cursor_location, "")
 

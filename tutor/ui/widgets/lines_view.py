@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.segment import Segment
 from textual import events
+from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -114,7 +115,7 @@ class LinesView(Widget, can_focus=True):
     def _clamped(self, top: int) -> int:
         return max(0, min(top, len(self.lines) - max(1, self.size.height)))
 
-    def get_content_height(self, container: object, viewport: object, width: int) -> int:  # type: ignore[override]
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002
         return len(self.lines)
 
     def on_resize(self) -> None:
