@@ -42,23 +42,38 @@ def read_blank(text: str) -> ast.expr:
         raise Refused("empty")
     try:
         module = ast.parse(f"def blank():\n{_BEFORE}{stripped}")
-    except SyntaxError as error:
-        raise _syntax(text, error) from error
-    except (MemoryError, RecursionError) as error:
-        raise Refused("deep") from error
-    except ValueError as error:  # a lone surrogate, a NUL
-        raise Refused("characters", str(error)) from error
+    except (SyntaxError, MemoryError, RecursionError, ValueError) as error:
+        raise _unparsed(text, error) from error
     function = module.body[0]
     assert isinstance(function, ast.FunctionDef)
-    if len(module.body) != 1 or len(function.body) != 1:
-        raise _more(text, module.body[1:] + function.body[1:])
+    rest = module.body[1:] + function.body[1:]
+    if rest:
+        first = min(rest, key=lambda node: (node.lineno, node.col_offset))
+        raise Refused("more", "", *_place(text, first.lineno, first.col_offset + 1))
     statement = function.body[0]
-    if not isinstance(statement, ast.Return):
-        raise Refused("statement", line=1, column=1)
+    assert isinstance(statement, ast.Return)
     if statement.value is None:
         raise Refused("empty")
     _no_generator(text, statement.value)
     return statement.value
+
+
+def _unparsed(text: str, error: Exception) -> Refused:
+    """Why Python's parser or compiler did not take the text."""
+    if isinstance(error, MemoryError | RecursionError):
+        return Refused("deep")
+    if not isinstance(error, SyntaxError):  # a lone surrogate
+        return Refused("characters", str(error))
+    place = _place(text, error.lineno or 0, error.offset or 0)
+    return Refused("statement" if _is_statement(text) else "syntax", str(error.msg), *place)
+
+
+def _is_statement(text: str) -> bool:
+    try:
+        module = ast.parse(text.strip(_BLANKS))
+    except (SyntaxError, MemoryError, RecursionError, ValueError):
+        return False
+    return not all(isinstance(node, ast.Expr) for node in module.body)
 
 
 def _no_generator(text: str, value: ast.expr) -> None:
@@ -69,16 +84,6 @@ def _no_generator(text: str, value: ast.expr) -> None:
             raise Refused("generator", type(node).__name__, *_place(text, node.lineno, node.col_offset + 1))
         if not isinstance(node, ast.Lambda):
             inner.extend(ast.iter_child_nodes(node))
-
-
-def _more(text: str, rest: list[ast.stmt]) -> Refused:
-    first = min(rest, key=lambda node: (node.lineno, node.col_offset))
-    return Refused("more", "", *_place(text, first.lineno, first.col_offset + 1))
-
-
-def _syntax(text: str, error: SyntaxError) -> Refused:
-    line, column = _place(text, error.lineno or 0, error.offset or 0)
-    return Refused("syntax", str(error.msg), line, column)
 
 
 def _place(text: str, line: int, column: int) -> tuple[int, int]:
@@ -104,12 +109,8 @@ def build(template: str, blank: str, function: str, text: str) -> Any:
     scope: dict[str, Any] = {"__name__": function, "__builtins__": builtins}
     try:
         code = compile(tree, function, "exec")
-    except SyntaxError as error:
-        raise Refused("syntax", str(error.msg)) from error
-    except (MemoryError, RecursionError) as error:
-        raise Refused("deep") from error
-    except ValueError as error:
-        raise Refused("characters", str(error)) from error
+    except (SyntaxError, MemoryError, RecursionError, ValueError) as error:
+        raise _unparsed(text, error) from error
     exec(code, scope)
     return scope[function]
 

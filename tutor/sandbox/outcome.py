@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -120,17 +119,21 @@ def _early(line: bytes, text: str) -> Outcome | None:
     """The outcome of a run that had no call, None when the line is no such thing."""
     match _document(line):
         case ["refused", str(code), str(detail), int(row), int(column)]:
-            if code not in _REFUSALS:
-                raise _Unusable
             lines = text.split("\n")
-            inside = 1 <= row <= len(lines) and 1 <= column <= len(lines[row - 1]) + 1
-            args: Mapping[str, str | int] = {"detail": safe_text(detail, 160)} if detail else {}
-            key = f"check.refused_{code}"
-            return Outcome("refused", Message(key, args), place=(row, column) if inside else None)
+            placed = 1 <= row <= len(lines) and 1 <= column <= len(lines[row - 1]) + 1
+            where: dict[str, str | int] = {"line": row, "column": column} if placed else {}
+            what: dict[str, str | int] = {"detail": safe_text(detail, 160)}
+            place = (row, column) if placed else None
+            if code == "syntax" and not placed:
+                return Outcome("refused", Message("check.refused_syntax_somewhere", what))
+            if code in ("syntax", "generator") and placed:
+                return Outcome("refused", Message(f"check.refused_{code}", where | what), place=place)
+            if code in ("statement", "more") and placed:
+                return Outcome("refused", Message(f"check.refused_{code}", where), place=place)
+            if code in ("empty", "deep", "characters"):
+                return Outcome("refused", Message(f"check.refused_{code}"))
+            raise _Unusable
     return None
-
-
-_REFUSALS = ("empty", "syntax", "deep", "characters", "statement", "more", "generator")
 
 
 def _result(line: bytes) -> Result:
