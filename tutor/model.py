@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
@@ -275,7 +275,8 @@ class EdgeResult:
 @dataclass(frozen=True, slots=True)
 class CheckReport:
     """A whole check. `place` is a syntax error's (line, column) in the learner's own text, both from 1. `output` is
-    what the code printed, bounded, for display only. `seconds` is wall time in the parent."""
+    what the code printed, bounded and exact: for display only, and through `literals.safe_text`. `seconds` is wall time
+    in the parent."""
 
     ending: Ending
     message: Message
@@ -289,3 +290,7 @@ class CheckReport:
     place: tuple[int, int] | None = None
     output: str = ""
     log: str = ""
+
+    def to_data(self) -> dict[str, Any]:
+        """The report as plain data for JSON, in no language; `judging.report_from_data` reads it again."""
+        return asdict(self)
