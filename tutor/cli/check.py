@@ -14,9 +14,9 @@ from tutor.cli.context import Context
 from tutor.cli.exits import OF_ENDING, Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
-from tutor.judging import Judge, report_json
+from tutor.judging import Judge, broken_report, report_json
 from tutor.model import CaseResult, CheckReport, EdgeResult, Ending, Exercise, Message
-from tutor.sandbox import Sandbox
+from tutor.sandbox import Sandbox, SandboxUnavailable
 
 #: What `read_file` says of a file that was read but does not keep to the template; anything else is no exercise file.
 _REFUSED = ("check.file_changed", "check.file_tabs")
@@ -43,9 +43,14 @@ def from_file(exercise: Exercise, path: Path) -> str | Message:
 
 
 def judge(exercise: Exercise, sandbox: Sandbox, expr: str | Message, edges: Sequence[str]) -> CheckReport:
-    """The report on a text, or on a file that was refused before its text could be read."""
+    """The report on a text, or on a file that was refused before its text could be read. Raises Stop."""
     if isinstance(expr, str):
-        return Judge(exercise, sandbox).check(expr, edges)
+        try:
+            return Judge(exercise, sandbox).check(expr, edges)
+        except SandboxUnavailable as error:
+            raise Stop.saying(error.message, Exit.UNAVAILABLE) from error
+        except Exception as error:  # The judge is ours: whatever it raises is the tool's fault and ends as `broke`.
+            return broken_report(error, edges)
     return CheckReport(Ending.REFUSED, expr, 0, 0, (), (), (), (), 0.0)
 
 

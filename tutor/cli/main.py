@@ -29,6 +29,8 @@ def run(argv: Sequence[str]) -> int:
         return Exit.BROKEN_PIPE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
+    except Exception as error:
+        return _broke(error, _early_lang(argv))
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -96,6 +98,23 @@ def _stopped(stop: Stop, lang: Lang) -> int:
     out = Output(lang if is_utf8(sys.stderr) else "en", as_json=False)
     out.hint(out.say(stop.message))
     return stop.code
+
+
+def _broke(error: Exception, lang: Lang) -> int:
+    """The tool's own fault: one sentence, and the whole story in a file."""
+    import traceback
+
+    from tutor.paths import cache_folder
+
+    log = cache_folder() / "last-fault.txt"
+    story = "".join(traceback.format_exception(error))
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(story, encoding="utf-8", errors="backslashreplace")
+    except OSError:
+        sys.stderr.write(story)  # With nowhere to keep it, here is the only place left.
+    what = f"{type(error).__name__}: {error}"
+    return _stopped(Stop("cli.tool-broke", Exit.BROKE, what=what, log=str(log)), lang)
 
 
 def _early_lang(argv: Sequence[str]) -> Lang:
