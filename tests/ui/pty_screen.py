@@ -27,7 +27,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -74,11 +74,6 @@ class Cell(NamedTuple):
     strike: bool
     reverse: bool
     blink: bool
-
-
-def cells_of(screen: pyte.Screen) -> list[list[Cell]]:
-    """All cells, row by row. What cannot be seen of a blank (its foreground, bold, italic) is left out."""
-    return [[_cell(screen.buffer[y][x]) for x in range(screen.columns)] for y in range(screen.lines)]
 
 
 def _cell(char: pyte.screens.Char) -> Cell:
@@ -129,8 +124,12 @@ class ScreenView:
 
     @property
     def cells(self) -> list[list[Cell]]:
-        """Every cell with its attributes."""
-        return cells_of(self.screen)
+        """Every cell as it looks, row by row."""
+        return self.cells_of(range(self.screen.lines))
+
+    def cells_of(self, rows: Iterable[int]) -> list[list[Cell]]:
+        """The cells of some rows. What cannot be seen of a blank (its foreground, bold, italic) is left out."""
+        return [[_cell(self.screen.buffer[y][x]) for x in range(self.screen.columns)] for y in rows]
 
     @property
     def cursor(self) -> tuple[int, int]:
