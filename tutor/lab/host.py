@@ -53,7 +53,8 @@ class LabHost:
 
     @property
     def state(self) -> State:
-        """What a demo would meet now. With a launcher it stays `cold`: an idle parent would hold a GPU."""
+        """What a demo would meet now. With a launcher it is `cold` between runs: an idle parent would
+        hold a GPU."""
         link = self._link
         if link is None:
             return "cold"

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -89,48 +89,56 @@ class Link:
             self._stopped = True
             process = self._process
             if process is not None and process.stdin is not None:
-                try:
-                    process.stdin.close()
-                except BrokenPipeError:
-                    pass  # It went first, with a request unread.
-        if process is not None:
-            grace, patience = GRACE_S["launcher" if self._launcher else "own"]
-            waiting = bool(self._launcher) and self.stage == "starting"
-            if waiting or not _ended(process, grace):
-                _signal_group(process, signal.SIGTERM)
-                if not _ended(process, patience):
-                    if self._launcher:
-                        process.kill()
-                    else:
-                        _signal_group(process, signal.SIGKILL)
-        self._thread.join()
+                _close(process.stdin)
+        if process is None:
+            return  # The thread starts nothing any more; it may still be asking an interpreter.
+        grace, patience = GRACE_S["launcher" if self._launcher else "own"]
+        waiting = bool(self._launcher) and self.stage == "starting"
+        if waiting or not _ended(process, grace):
+            _signal_group(process, signal.SIGTERM)
+            if not _ended(process, patience):
+                if self._launcher:
+                    process.kill()
+                else:
+                    _signal_group(process, signal.SIGKILL)
+        self._thread.join(1.0)  # Longer only if something that a launcher left behind holds its pipes.
 
     # --- the thread ---------------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
         try:
+            process = self._begin()
+            if process is not None:
+                self._follow(process)
+        finally:
+            self.stage = "gone"
+            self.inbox.put(Note("gone", text="\n".join(self._last_words)))
+
+    def _begin(self) -> subprocess.Popen[bytes] | None:
+        """The started process, None when there is no sense in starting one or it cannot be."""
+        try:
             found = interpreter.find(self._python)
         except InterpreterError as error:
-            self._give_up(error.message)
-            return
-        self.interpreter = found
+            self.unavailable = error.message
+            return None
         if found.torch_version is None:
-            self._give_up(Message("lab.no-torch", {"path": found.path}))
-            return
+            self.unavailable = Message("lab.no-torch", {"path": found.path})
+        self.interpreter = found
         with self._lock:
-            if self._stopped:
-                self.stage = "gone"
-                return
+            if self.unavailable is not None or self._stopped:
+                return None
             try:
-                self._process = process = self._start(found)
+                self._process = self._start(found)
             except OSError as error:
-                failed = [*self._launcher, found.path][0]
-                self.unavailable = Message("lab.cannot-start", {"path": failed, "why": error.strerror or str(error)})
-        if self.unavailable is not None:
-            self._give_up(self.unavailable)
-            return
-        self.stage = "starting"
-        self.inbox.put(Note("found"))
+                what = (*self._launcher, found.path)[0]
+                self.unavailable = Message("lab.cannot-start", {"path": what, "why": error.strerror or str(error)})
+                return None
+            self.stage = "starting"
+            self.inbox.put(Note("found"))
+            return self._process
+
+    def _follow(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         errors = threading.Thread(target=self._read_errors, args=(process.stderr,), name="lab-stderr", daemon=True)
@@ -139,20 +147,9 @@ class Link:
         errors.join()
         process.wait()
         with self._lock:
-            for pipe in (process.stdout, process.stderr):
-                pipe.close()
-            try:
-                assert process.stdin is not None
-                process.stdin.close()
-            except BrokenPipeError:
-                pass  # A request that it never read.
-        self.stage = "gone"
-        self.inbox.put(Note("gone", text="\n".join(self._last_words)))
-
-    def _give_up(self, message: Message) -> None:
-        self.unavailable = message
-        self.stage = "gone"
-        self.inbox.put(Note("gone"))
+            process.stdout.close()
+            process.stderr.close()
+            _close(process.stdin)
 
     def _start(self, found: Interpreter) -> subprocess.Popen[bytes]:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(_UNSET)}
@@ -192,7 +189,14 @@ class Link:
                 self.inbox.put(Note("stray", text=text))
 
 
-def _lines(pipe: IO[bytes]) -> Any:
+def _close(pipe: IO[bytes]) -> None:
+    try:
+        pipe.close()
+    except BrokenPipeError:
+        pass  # The process went first, with a request unread.
+
+
+def _lines(pipe: IO[bytes]) -> Iterator[bytes]:
     """Lines of any length, a longer one than any event cut into pieces."""
     while line := pipe.readline(protocol.MAX_PARENT_LINE + 1):
         yield line

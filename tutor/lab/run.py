@@ -120,20 +120,21 @@ class Run:
         self._ask()
         due = FIRST_LINE_S
         while True:
+            found = link.interpreter  # Read before `unavailable`, as it is set after it.
             if link.unavailable is not None:
                 return Outcome.UNAVAILABLE, link.unavailable
-            note = self._next(due)
-            if self._cancelled:
-                self._await_stop()
-                return Outcome.CANCELLED, Message("lab.cancelled")
-            if not announced and (link.interpreter is not None or self._at() >= FIRST_LINE_S):
+            if not announced and (found is not None or self._at() >= FIRST_LINE_S):
                 announced, due = True, FIRST_PROGRESS_S
                 yield self._started()
+            note = self._next(due)
+            if self._cancelled:
+                self._await_stop(note)
+                return Outcome.CANCELLED, Message("lab.cancelled")
             if note is not None:
                 yield from self._hear(note)
                 if self._end is not None:
                     return self._end
-            if self._at() >= due or (self._alive and not told):
+            if announced and (self._at() >= due or (self._alive and not told)):
                 told, due = True, math.floor(self._at() / PROGRESS_S + 1) * PROGRESS_S
                 yield self._progress()
 
@@ -155,21 +156,25 @@ class Run:
             if self._link.stage == "ready" and not self._asked and not self._cancelled:
                 self._asked = self._link.send(**self._request)
 
-    def _await_stop(self) -> None:
-        """See to it that nothing of a cancelled run is alive."""
+    def _await_stop(self, note: Note | None) -> None:
+        """See to it that nothing of a cancelled run is alive. `note` is what was heard last."""
         if self._remote:
             self._link.stop()
         elif self._asked:
             until = self._at() + OBEY_S
-            while (note := self._next(until)) is not None or self._at() < until:
+            while self._at() < until:
                 if note is not None and (note.kind == "gone" or (note.fields or {}).get("event") == "ended"):
                     return
+                note = self._next(until)
             self._link.stop()
 
     # --- what the parent says -----------------------------------------------------------------------------------------
 
     def _hear(self, note: Note) -> Iterator[Event]:
-        if note.kind == "gone":
+        lack = self._link.unavailable
+        if note.kind == "gone" and lack is not None:
+            self._end = Outcome.UNAVAILABLE, lack
+        elif note.kind == "gone":
             self._end = Outcome.BROKE, Message("lab.parent-gone", {"why": note.text or "-"})
         elif note.kind == "stray":
             yield self._output(note.text + "\n", "launcher" if self._remote else "tool")

@@ -157,6 +157,9 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"no such demo: {args.demo}; there are {', '.join(lesson.demos)}")
     host = LabHost(LabSettings(python=args.python))
     try:
+        list(
+            host.start(demo, device=args.device)
+        )  # The first run waits for torch; what is recorded is one that does not.
         events: list[dict[str, Any]] = list(host.start(demo, device=args.device))
     finally:
         host.close()

@@ -1,0 +1,679 @@
+"""The host, its parent and its children, with a torch of five lines in place of the real one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tutor.lab import interpreter, link, protocol
+from tutor.lab.host import LabBusy, LabHost, LabSettings
+from tutor.model import Ask, Bilingual, Demo
+
+ROOT = Path(__file__).resolve().parents[2]
+BOTH = Bilingual("甲", "A")
+#: Seconds after which a state that must come is taken as never coming.
+PATIENCE_S = 20.0
+
+TORCH = """\
+import os, time
+while os.path.exists({hold!r}):
+    time.sleep(0.005)
+__version__ = "2.99.0"
+get_num_threads = lambda: 1
+set_num_threads = lambda count: None
+class Tensor: pass
+class cuda:
+    is_available = staticmethod(lambda: False)
+"""
+
+
+@pytest.fixture
+def hold(tmp_path: Path) -> Path:
+    """While this file exists the import of torch does not end."""
+    return tmp_path / "hold"
+
+
+@pytest.fixture(autouse=True)
+def fake_torch(tmp_path: Path, hold: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    package = tmp_path / "site" / "torch"
+    (package / "_dynamo").mkdir(parents=True)
+    (package / "_dynamo" / "__init__.py").write_text("")
+    (package / "__init__.py").write_text(TORCH.format(hold=str(hold)))
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    return package
+
+
+@pytest.fixture
+def make_host() -> Iterator[Callable[..., LabHost]]:
+    hosts: list[LabHost] = []
+
+    def make(**settings: Any) -> LabHost:
+        hosts.append(LabHost(LabSettings(**{"python": sys.executable, **settings})))
+        return hosts[-1]
+
+    yield make
+    for host in hosts:
+        host.close()
+
+
+@pytest.fixture
+def host(make_host: Callable[..., LabHost]) -> LabHost:
+    return make_host()
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Callable[..., Demo]:
+    """A demo whose `run(lab)` has this body."""
+
+    def make(body: str, **more: Any) -> Demo:
+        script = tmp_path / f"demo_{len(list(tmp_path.glob('demo_*.py')))}.py"
+        script.write_text(
+            "import os, signal, subprocess, sys, threading, time\ndef run(lab):\n" + textwrap.indent(body, "    ")
+        )
+        fields: dict[str, Any] = {
+            "name": "try-it",
+            "title": BOTH,
+            "shows": BOTH,
+            "question": BOTH,
+            "asks": (Ask("call-1", "x", ()),),
+            "claims": ("a-claim",),
+            "verdicts": {"a-claim": {"control": ["control.n == 0"], "holds": ["default.n == 1"]}},
+            "script": script,
+            "recorded": (),
+            "usual_s": (0.1, 0.2),
+            "needs": ("torch",),
+            "why": {"because": BOTH},
+        }
+        return Demo(**{**fields, **more})
+
+    return make
+
+
+GOOD = """\
+lab.observe("control", {"n": 0})
+lab.observe("default", {"n": 1}, ask="call-1", answer=1, call="f32[2]", said=["0/0: no"], why="because")
+"""
+
+#: Says its own pid, its parent's, and those of two processes that it starts: one in its group, one that left it.
+PIDS = """\
+near = subprocess.Popen(["sleep", "600"])
+far = subprocess.Popen(["sleep", "600"], start_new_session=True)
+lab.observe("pids", {"child": os.getpid(), "parent": os.getppid(), "near": near.pid, "far": far.pid})
+"""
+
+
+def wait_for(state: Callable[[], bool], what: str) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not state():
+        assert time.monotonic() < until, f"never: {what}"
+        time.sleep(0.002)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def all_gone(pids: list[int]) -> None:
+    wait_for(lambda: not any(map(alive, pids)), f"the end of {pids}")
+
+
+def until_pids(events: Iterator[dict[str, Any]]) -> dict[str, int]:
+    for event in events:
+        if event["event"] == "observation" and event["series"] == "pids":
+            values: dict[str, int] = event["values"]
+            return values
+    raise AssertionError("the run ended before it said its pids")
+
+
+def ended(events: list[dict[str, Any]]) -> tuple[str, str]:
+    """Outcome and key of the message; every stream has one `ended`, and it is the last."""
+    assert [event["event"] for event in events].count("ended") == 1
+    assert events[-1]["event"] == "ended"
+    return events[-1]["outcome"], events[-1]["message"]["key"]
+
+
+def printed(events: list[dict[str, Any]]) -> str:
+    return "".join(event["text"] for event in events if event["event"] == "output" and event["stream"] == "demo")
+
+
+# --- a run that goes well ---------------------------------------------------------------------------------------------
+
+
+def test_a_run_says_all_in_order_and_is_judged_here(host: LabHost, demo: Callable[..., Demo]) -> None:
+    events = list(host.start(demo(GOOD + "print('done')"), predicted={"call-1": 0}))
+    kinds = [event["event"] for event in events]
+    assert kinds[0] == "started"
+    assert kinds[-2:] == ["result", "ended"]
+    assert "progress" in kinds
+    assert ended(events) == ("ok", "lab.ok")
+    assert [event["at"] for event in events] == sorted(event["at"] for event in events)
+    assert all(event["schema"] == 1 for event in events)
+    observation = [event for event in events if event["event"] == "observation"][1]
+    assert (observation["predicted"], observation["agrees"]) == (0, False)
+    assert observation["plain"] == {"zh": "甲", "en": "A"}
+    result = events[-2]
+    assert result["claims"] == {"a-claim": "holds"}
+    assert result["source"] == "measured"
+    assert result["environment"]["torch"] == "2.99.0"
+    assert (result["predicted"], result["answers"], result["agreed"]) == ({"call-1": 0}, {"call-1": 1}, 0)
+    assert printed(events) == "done\n"
+
+
+def test_an_observation_is_seen_while_the_demo_goes_on(
+    host: LabHost, demo: Callable[..., Demo], tmp_path: Path
+) -> None:
+    seen = tmp_path / "seen"
+    wait = f"\nwhile not os.path.exists({str(seen)!r}):\n    time.sleep(0.002)\n"
+    run = host.start(demo(GOOD + wait + "print('went on')"))
+    for event in run:
+        if event["event"] == "observation":
+            seen.touch()
+    assert seen.exists()
+
+
+def test_the_warm_parent_is_used_again(host: LabHost, demo: Callable[..., Demo]) -> None:
+    parents = set()
+    for _ in range(3):
+        run = host.start(demo(PIDS))
+        parents.add(until_pids(run)["parent"])
+        run.close()
+    assert len(parents) == 1
+    host.close()
+    assert host.state == "cold"
+    run = host.start(demo(PIDS))
+    assert until_pids(run)["parent"] not in parents
+    run.close()
+
+
+def test_states_from_cold_to_warm(host: LabHost, hold: Path) -> None:
+    hold.touch()
+    assert host.state == "cold"
+    host.warm()
+    host.warm()
+    assert host.state == "warming"
+    hold.unlink()
+    wait_for(lambda: host.state == "warm", "warm")
+    assert host.interpreter is not None
+    assert host.interpreter.why == "setting"
+
+
+def test_a_warm_run_says_at_once_what_it_runs_on(host: LabHost, demo: Callable[..., Demo]) -> None:
+    host.warm()
+    wait_for(lambda: host.state == "warm", "warm")
+    first, *rest = host.start(demo(GOOD))
+    assert (first["event"], first["interpreter"]) == ("started", sys.executable)
+    assert first["torch"] is not None
+    assert rest[0]["event"] == "progress"
+    assert rest[0]["phase"] == "running"
+
+
+def test_a_cold_run_tells_that_torch_is_imported(host: LabHost, demo: Callable[..., Demo], hold: Path) -> None:
+    hold.touch()
+    phases = []
+    for event in host.start(demo(GOOD)):
+        if event["event"] == "progress":
+            phases.append(event["phase"])
+            if event["phase"] == "importing torch":
+                hold.unlink(missing_ok=True)
+    assert "importing torch" in phases
+    assert event["outcome"] == "ok"
+
+
+def test_one_run_at_a_time(host: LabHost, demo: Callable[..., Demo]) -> None:
+    run = host.start(demo("time.sleep(600)"))
+    with pytest.raises(LabBusy):
+        host.start(demo(GOOD))
+    run.close()
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+def test_the_demo_has_no_input_and_the_usual_names(host: LabHost, demo: Callable[..., Demo]) -> None:
+    body = "assert sys.stdin.read() == ''\nassert not any('tutor' in entry for entry in sys.path[:1])\n"
+    assert ended(list(host.start(demo(body + GOOD)))) == ("ok", "lab.ok")
+
+
+def test_what_the_shell_says_to_torch_is_not_heard(
+    make_host: Callable[..., LabHost], demo: Callable[..., Demo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_JOB_ID", "TORCH_LOGS"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("KEPT", "1")
+    body = "print(sorted(set(os.environ) & {'TORCHDYNAMO_DISABLE', 'TORCH_COMPILE_JOB_ID', 'TORCH_LOGS', 'KEPT'}))\n"
+    assert printed(list(make_host().start(demo(body + GOOD)))) == "['KEPT']\n"
+
+
+# --- what it prints ---------------------------------------------------------------------------------------------------
+
+FORGED = """\
+import json
+for forged in (
+    {"schema": 1, "event": "ended", "how": "exit", "code": 0},
+    {"schema": 1, "event": "ended", "outcome": "ok"},
+    {"schema": 1, "event": "result", "environment": {}},
+    {"schema": 1, "event": "child", "line": json.dumps({"schema": 1, "event": "result", "environment": {}})},
+    {"schema": 1, "event": "observation", "series": "default", "values": {"n": 1}},
+):
+    print(json.dumps(forged))
+    os.write(2, json.dumps(forged).encode() + b"\\n")
+"""
+
+
+def test_printed_lines_are_never_events(host: LabHost, demo: Callable[..., Demo]) -> None:
+    events = list(host.start(demo(FORGED + "os._exit(0)")))
+    assert ended(events) == ("broke", "lab.silent")
+    assert {event["event"] for event in events} <= {"started", "progress", "output", "ended"}
+    assert printed(events).count('"event": "result"') == 2
+
+
+def test_a_parents_line_on_any_descriptor_is_not_believed(host: LabHost, demo: Callable[..., Demo]) -> None:
+    body = """\
+for descriptor in range(3, 64):
+    try:
+        os.write(descriptor, b'{"schema": 1, "event": "ended", "how": "exit", "code": 0}\\n')
+    except OSError:
+        pass
+"""
+    events = list(host.start(demo(body + GOOD)))
+    assert ended(events) == ("ok", "lab.ok")
+    assert printed(events).count('"how": "exit"') == 1  # The child's own channel carries it, and it is no child's event.
+
+
+def test_garbage_is_shown_as_text(host: LabHost, demo: Callable[..., Demo]) -> None:
+    body = "os.write(1, bytes(range(256)) + b'\\n')\nos.write(2, '你好'.encode()[:4])\n"
+    events = list(host.start(demo(body + GOOD)))
+    assert ended(events) == ("ok", "lab.ok")
+    assert "\\xff" in printed(events)
+    assert "你\\xe5" in printed(events)
+    for event in events:
+        protocol.encode(event).encode("utf-8")
+
+
+def test_a_flood_is_cut_once_and_the_run_goes_on(make_host: Callable[..., LabHost], demo: Callable[..., Demo]) -> None:
+    flood = "for _ in range(3000):\n    print('x' * 999)\n"
+    events = list(make_host(output_bytes=50_000).start(demo(flood + GOOD)))
+    assert ended(events) == ("ok", "lab.ok")
+    assert len(printed(events)) == 50_000
+    assert [event["cut"] for event in events if event["event"] == "output"].count(True) == 1
+
+
+def test_a_flood_of_events_is_a_limit(host: LabHost, demo: Callable[..., Demo]) -> None:
+    body = "while True:\n    lab.observe('default', {'n': 'x' * 30000})\n"
+    assert ended(list(host.start(demo(body)))) == ("limit", "lab.limit-events")
+
+
+def test_an_event_too_long_is_the_demos_mistake(host: LabHost, demo: Callable[..., Demo]) -> None:
+    assert ended(list(host.start(demo("lab.observe('default', {'n': 'x' * 70000})")))) == ("failed", "lab.raised")
+
+
+def test_a_line_without_an_end_breaks_the_run(host: LabHost, demo: Callable[..., Demo]) -> None:
+    body = "os.write(lab._voice._descriptor, b'x' * 70000)\ntime.sleep(600)\n"
+    assert ended(list(host.start(demo(body)))) == ("broke", "lab.garbled")
+
+
+# --- how it may end ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "key"),
+    [
+        ("os._exit(0)", "broke", "lab.silent"),
+        ("os._exit(3)", "broke", "lab.silent"),
+        (GOOD + "os.kill(os.getpid(), signal.SIGSEGV)", "broke", "lab.died"),
+        ("os.abort()", "broke", "lab.died"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "broke", "lab.died"),
+        ("raise ValueError('no good')", "failed", "lab.raised"),
+        ("sys.exit(0)", "failed", "lab.raised"),
+        ("raise KeyboardInterrupt", "failed", "lab.raised"),
+        ("raise MemoryError", "limit", "lab.raised"),
+        ("lab.observe('default', {'n': float('nan')})", "failed", "lab.raised"),
+        ("import nowhere", "failed", "lab.raised"),
+        ("lab.device = 'gone'\n1 / 0", "failed", "lab.raised"),
+    ],
+)
+def test_an_end_without_a_result_is_told_apart(
+    host: LabHost, demo: Callable[..., Demo], body: str, outcome: str, key: str
+) -> None:
+    events = list(host.start(demo(body)))
+    assert ended(events) == (outcome, key)
+    assert "result" not in [event["event"] for event in events]
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")  # The parent has come to no harm.
+
+
+def test_a_result_before_a_crash_does_not_count(host: LabHost, demo: Callable[..., Demo]) -> None:
+    body = GOOD + "lab._voice.say('result', environment={})\nos.kill(os.getpid(), signal.SIGSEGV)\n"
+    events = list(host.start(demo(body)))
+    assert ended(events) == ("broke", "lab.died")
+    assert "result" not in [event["event"] for event in events]
+
+
+def test_a_syntax_error_in_a_demo_shows_its_traceback(host: LabHost, demo: Callable[..., Demo]) -> None:
+    events = list(host.start(demo("return (")))
+    assert ended(events) == ("failed", "lab.raised")
+    assert "SyntaxError" in printed(events)
+
+
+def test_time_runs_out_and_all_is_gone(make_host: Callable[..., LabHost], demo: Callable[..., Demo]) -> None:
+    run = make_host(limit_s=0.5).start(demo(PIDS + "while True: pass"))
+    pids = until_pids(run)
+    assert ended(list(run)) == ("limit", "lab.limit-time")
+    all_gone([pids["child"], pids["near"], pids["far"]])
+    assert alive(pids["parent"])
+
+
+def test_a_claim_whose_rules_cannot_be_read_breaks(host: LabHost, demo: Callable[..., Demo]) -> None:
+    events = list(host.start(demo(GOOD, verdicts={"a-claim": {"holds": ["default.n == 1"]}})))
+    assert ended(events) == ("broke", "lab.rules")
+
+
+def test_a_gpu_that_is_not_there_is_unavailable(host: LabHost, demo: Callable[..., Demo]) -> None:
+    events = list(host.start(demo(GOOD), device="cuda"))
+    assert ended(events) == ("unavailable", "lab.needs")
+    assert events[-1]["shows"] == {"zh": "甲", "en": "A"}
+
+
+def test_the_parent_is_killed_from_outside(host: LabHost, demo: Callable[..., Demo]) -> None:
+    run = host.start(demo(PIDS + "time.sleep(600)"))
+    pids = until_pids(run)
+    os.kill(pids["parent"], signal.SIGKILL)
+    assert ended(list(run)) == ("broke", "lab.parent-gone")
+    all_gone([pids["child"], pids["parent"]])
+    os.kill(pids["near"], signal.SIGKILL)
+    os.kill(pids["far"], signal.SIGKILL)
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+# --- cancel -----------------------------------------------------------------------------------------------------------
+
+DEAF = "for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):\n    signal.signal(number, signal.SIG_IGN)\n"
+
+
+@pytest.mark.parametrize("body", ["time.sleep(600)", "while True: pass", "os.kill(os.getpid(), signal.SIGSTOP)"])
+def test_cancel_ends_the_whole_tree(host: LabHost, demo: Callable[..., Demo], body: str) -> None:
+    run = host.start(demo(DEAF + PIDS + body))
+    pids = until_pids(run)
+    run.cancel()
+    assert ended(list(run)) == ("cancelled", "lab.cancelled")
+    assert not any(map(alive, [pids["child"], pids["near"], pids["far"]]))
+    assert alive(pids["parent"])
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+@pytest.mark.parametrize("after", range(5))
+def test_cancel_after_any_number_of_events(host: LabHost, demo: Callable[..., Demo], after: int) -> None:
+    run = host.start(demo(GOOD + "time.sleep(600)"))
+    events = [next(run) for _ in range(min(after, 4))]
+    run.cancel()
+    run.cancel()
+    events += run
+    assert ended(events) == ("cancelled", "lab.cancelled")
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+def test_cancel_while_torch_is_imported_keeps_the_import(
+    host: LabHost, demo: Callable[..., Demo], hold: Path
+) -> None:
+    hold.touch()
+    run = host.start(demo(GOOD))
+    events = [next(run)]
+    run.cancel()
+    events += run
+    assert ended(events) == ("cancelled", "lab.cancelled")
+    assert host.state == "warming"
+    hold.unlink()
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+def test_a_cancel_that_comes_too_late_does_nothing(host: LabHost, demo: Callable[..., Demo]) -> None:
+    run = host.start(demo(GOOD))
+    assert ended(list(run)) == ("ok", "lab.ok")
+    run.cancel()
+    assert list(run) == []
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+def test_a_parent_that_does_not_obey_is_ended(
+    host: LabHost, demo: Callable[..., Demo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tutor.lab.run.OBEY_S", 0.1)
+    run = host.start(demo(PIDS + "time.sleep(600)"))
+    pids = until_pids(run)
+    os.kill(pids["parent"], signal.SIGSTOP)
+    run.cancel()
+    assert ended(list(run)) == ("cancelled", "lab.cancelled")
+    all_gone([pids["parent"], pids["child"]])
+    os.kill(pids["near"], signal.SIGKILL)
+    os.kill(pids["far"], signal.SIGKILL)
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+def test_closing_the_host_ends_a_run_and_everything(host: LabHost, demo: Callable[..., Demo]) -> None:
+    run = host.start(demo(PIDS + "time.sleep(600)"))
+    pids = until_pids(run)
+    host.close()
+    assert ended(list(run)) == ("cancelled", "lab.cancelled")
+    all_gone(list(pids.values()))
+
+
+def test_closing_the_host_while_torch_is_imported(host: LabHost, hold: Path) -> None:
+    hold.touch()
+    host.warm()
+    wait_for(lambda: host._link is not None and host._link.stage == "importing", "importing")
+    assert host._link is not None
+    assert host._link._process is not None
+    pid = host._link._process.pid
+    host.close()
+    all_gone([pid])
+
+
+def test_a_run_that_nobody_read_can_be_closed(host: LabHost, demo: Callable[..., Demo]) -> None:
+    host.start(demo(PIDS + "time.sleep(600)")).close()
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+# --- the lifeline -----------------------------------------------------------------------------------------------------
+
+TUTOR = """\
+import sys
+sys.path.insert(0, {root!r})
+from pathlib import Path
+from tutor.lab.host import LabHost, LabSettings
+from tutor.model import Bilingual, Demo
+both = Bilingual("", "")
+demo = Demo("d", both, both, both, (), (), {{}}, Path({script!r}), (), (0.0, 1.0), ())
+host = LabHost(LabSettings(python=sys.executable))
+host.warm()
+for event in host.start(demo):
+    print(event, flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
+def test_no_process_outlives_the_tutor(demo: Callable[..., Demo], number: signal.Signals) -> None:
+    script = demo(DEAF + PIDS + "while True: pass").script
+    with subprocess.Popen(
+        [sys.executable, "-c", TUTOR.format(root=str(ROOT), script=str(script))], stdout=subprocess.PIPE, text=True
+    ) as tutor:
+        assert tutor.stdout is not None
+        pids = until_pids(eval(line) for line in tutor.stdout)  # Our own dicts, printed three lines above.
+        assert all(map(alive, pids.values()))
+        tutor.send_signal(number)
+        all_gone(list(pids.values()))
+
+
+def test_no_process_outlives_a_tutor_that_still_imports(demo: Callable[..., Demo], hold: Path) -> None:
+    hold.touch()
+    script = demo(GOOD).script
+    with subprocess.Popen(
+        [sys.executable, "-c", TUTOR.format(root=str(ROOT), script=str(script)).replace("host.warm()", SHOW_PARENT)],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as tutor:
+        assert tutor.stdout is not None
+        pid = int(tutor.stdout.readline())
+        assert alive(pid)
+        tutor.kill()
+        all_gone([pid])
+
+
+SHOW_PARENT = """\
+import time
+host.warm()
+while host._link.stage != "importing":
+    time.sleep(0.002)
+print(host._link._process.pid, flush=True)
+"""
+
+
+# --- no torch ---------------------------------------------------------------------------------------------------------
+
+
+def test_without_torch_there_is_one_event(
+    make_host: Callable[..., LabHost], demo: Callable[..., Demo], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreter, "_own_version", lambda: None)
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    host = make_host(python=None)
+    recorded = (Path("try_it.cpu-torch2.13.jsonl"),)
+    events = list(host.start(demo(GOOD, recorded=recorded)))
+    assert len(events) == 1
+    assert ended(events) == ("unavailable", "lab.no-torch")
+    assert events[0]["recorded"] == ["try_it.cpu-torch2.13.jsonl"]
+    assert events[0]["shows"] == {"zh": "甲", "en": "A"}
+    assert host.state == "unavailable"
+
+
+def test_a_torch_that_cannot_be_imported_is_unavailable(
+    host: LabHost, demo: Callable[..., Demo], fake_torch: Path
+) -> None:
+    (fake_torch / "__init__.py").write_text("raise ImportError('libcudart.so.13: cannot open shared object file')")
+    events = list(host.start(demo(GOOD)))
+    assert ended(events) == ("unavailable", "lab.torch-broken")
+    assert "libcudart.so.13" in events[-1]["message"]["args"]["why"]
+    assert host.state == "unavailable"
+
+
+def test_a_torch_that_takes_python_down_is_a_broken_tool(
+    host: LabHost, demo: Callable[..., Demo], fake_torch: Path
+) -> None:
+    (fake_torch / "__init__.py").write_text("import os, sys; sys.stderr.write('bad luck\\n'); os._exit(9)")
+    events = list(host.start(demo(GOOD)))
+    assert ended(events) == ("broke", "lab.parent-gone")
+    assert "bad luck" in events[-1]["message"]["args"]["why"]
+
+
+@pytest.mark.parametrize("path", ["/nowhere/python", "/etc/passwd", "/", "bad\0path"])
+def test_a_python_that_is_none(make_host: Callable[..., LabHost], demo: Callable[..., Demo], path: str) -> None:
+    assert ended(list(make_host(python=path).start(demo(GOOD)))) == ("unavailable", "lab.python-unusable")
+
+
+def test_what_torch_prints_while_imported_is_no_event(
+    host: LabHost, demo: Callable[..., Demo], fake_torch: Path
+) -> None:
+    code = (fake_torch / "__init__.py").read_text()
+    forged = '{"schema": 1, "event": "missing", "why": "forged"}\\n'
+    (fake_torch / "__init__.py").write_text(code + f"\nimport os, sys\nprint('{forged}')\nos.write(1, b'{forged}')\n")
+    assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+# --- a launcher -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def launcher(tmp_path: Path) -> Callable[[str], tuple[str, ...]]:
+    def make(body: str) -> tuple[str, ...]:
+        path = tmp_path / "launcher"
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+        return str(path), "--gres=gpu:1"
+
+    return make
+
+
+QUEUED = 'shift\necho "job 7 queued and waiting for resources" >&2\n'
+
+
+def test_a_launcher_starts_each_run_and_nothing_stays(
+    make_host: Callable[..., LabHost], demo: Callable[..., Demo], launcher: Callable[[str], tuple[str, ...]]
+) -> None:
+    host = make_host(launcher=launcher(QUEUED + 'exec "$@"'))
+    host.warm()
+    assert host.state == "cold"
+    parents = []
+    for _ in range(2):
+        events = list(host.start(demo(GOOD + "lab.observe('pids', {'parent': os.getppid()})")))
+        assert ended(events) == ("ok", "lab.ok")
+        said = [event for event in events if event["event"] == "output" and event["stream"] == "launcher"]
+        assert said[0]["text"] == "job 7 queued and waiting for resources\n"
+        parents.append(until_pids(iter(events))["parent"])
+        all_gone(parents)
+        assert host.state == "cold"
+    assert len(set(parents)) == 2
+
+
+def test_a_launcher_that_waits_gets_sigterm_at_once(
+    make_host: Callable[..., LabHost], demo: Callable[..., Demo], launcher: Callable[[str], tuple[str, ...]]
+) -> None:
+    host = make_host(launcher=launcher(QUEUED + "echo $$ >&2\nexec sleep 600"))
+    run = host.start(demo(GOOD))
+    events = []
+    for event in run:
+        events.append(event)
+        if event["event"] == "output" and event["text"].strip().isdigit():
+            run.cancel()
+    pid = next(int(e["text"]) for e in events if e["event"] == "output" and e["text"].strip().isdigit())
+    assert ended(events) == ("cancelled", "lab.cancelled")
+    assert events[-1]["at"] < link.GRACE_S["launcher"][0]
+    all_gone([pid])
+
+
+def test_a_launchers_group_is_never_killed(
+    make_host: Callable[..., LabHost],
+    demo: Callable[..., Demo],
+    launcher: Callable[[str], tuple[str, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A deaf launcher is killed by its pid; the helper in its group, which ends the other side, lives."""
+    monkeypatch.setitem(link.GRACE_S, "launcher", (0.1, 0.1))
+    deaf = "trap '' TERM\nsleep 600 >/dev/null 2>&1 &\necho $! >&2\nwhile :; do sleep 0.05; done"
+    run = make_host(launcher=launcher(deaf)).start(demo(GOOD))
+    helper = 0
+    for event in run:
+        if event["event"] == "output" and event["text"].strip().isdigit():
+            helper = int(event["text"])
+            run.cancel()
+    assert event["outcome"] == "cancelled"
+    assert alive(helper)
+    os.kill(helper, signal.SIGKILL)
+
+
+def test_a_launcher_that_refuses_says_why(
+    make_host: Callable[..., LabHost], demo: Callable[..., Demo], launcher: Callable[[str], tuple[str, ...]]
+) -> None:
+    events = list(make_host(launcher=launcher("echo 'invalid partition' >&2\nexit 1")).start(demo(GOOD)))
+    assert ended(events) == ("broke", "lab.parent-gone")
+    assert events[-1]["message"]["args"]["why"] == "invalid partition"
+
+
+def test_a_launcher_that_ends_with_0_has_not_succeeded(
+    make_host: Callable[..., LabHost], demo: Callable[..., Demo], launcher: Callable[[str], tuple[str, ...]]
+) -> None:
+    events = list(make_host(launcher=launcher("exit 0")).start(demo(GOOD)))
+    assert ended(events) == ("broke", "lab.parent-gone")
+
+
+def test_a_launcher_that_is_not_there(make_host: Callable[..., LabHost], demo: Callable[..., Demo]) -> None:
+    events = list(make_host(launcher=("no-such-launcher",)).start(demo(GOOD)))
+    assert ended(events) == ("unavailable", "lab.cannot-start")
