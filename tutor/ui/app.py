@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from textual import on
-from textual.app import App
 from textual.binding import Binding
 from textual.worker import Worker, WorkerState
 
@@ -18,6 +18,7 @@ from tutor.lab.host import LabHost, LabSettings
 from tutor.literals import safe_text
 from tutor.model import Claim, Message
 from tutor.progress import Evidence
+from tutor.session_lock import Owner
 from tutor.settings import Theme
 from tutor.strings import say, text
 from tutor.ui import commands, escape
@@ -37,8 +38,9 @@ class TutorApp(FrameDiffApp[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [Binding("ctrl+c", "help_quit", show=False)]
 
-    def __init__(self, context: Context, store: Store) -> None:
+    def __init__(self, context: Context, store: Store, other: Owner | None = None) -> None:
         super().__init__()
+        self._other = other
         self.context = context
         self.store = store
         self.lab = LabHost(LabSettings(python=context.settings.python, launcher=context.settings.launcher))
@@ -65,6 +67,9 @@ class TutorApp(FrameDiffApp[None]):
         notices = list(self.store.journal.notices)
         if self.frame_diff_problem is not None:
             notices.append(self.frame_diff_problem)
+        if self._other is not None:
+            self._ask_owner(self._other)
+            return
         if notices:
             self.learner.say(notices[-1], "caution")
         elif progress.dropped is not None:
@@ -72,15 +77,35 @@ class TutorApp(FrameDiffApp[None]):
         if not progress.settings.get("welcomed") and self.store.journal.read_only is None:
             self._welcome()
 
+    def _ask_owner(self, other: Owner) -> None:
+        """Another window has this progress open: take it over, or only read."""
+
+        def answered(take: bool | None) -> None:
+            if take:
+                self.store.journal.take_over()
+            else:
+                self.store.journal.only_read()
+                self.learner.say(self.store.journal.notices[-1], "caution")
+            self.learner.draw_bars()
+
+        since = datetime.fromisoformat(other.since).astimezone() if other.since else None
+        question = text(
+            self.store.lang,
+            "ui.session_asks",
+            who=safe_text(f"{other.tty or ''} {other.host} pid {other.pid}".strip()),
+            since=f"{since:%H:%M}" if since else "?",
+        )
+        self.push_screen(_pages().Ask(self.theme_name, self.store.lang, question), answered)
+
     # --- the box -----------------------------------------------------------------------------------------------------
 
     def _look_at_box(self) -> None:
         from tutor.ui.box import look
 
         box = look(self.context.settings.python)
-        self.call_from_thread(self._box_known, box)
+        self.call_from_thread(self.box_known, box)
 
-    def _box_known(self, box: Any) -> None:
+    def box_known(self, box: Any) -> None:
         self.learner.lesson.can_run = box.torch is not None
         self.box = box
         self.learner.box = box.words(self.store.lang)
@@ -272,8 +297,6 @@ def dropped_message(store: Store) -> Message:
     """What the last session left behind when its line dropped or its process died."""
     dropped = store.progress.dropped
     assert dropped is not None
-    from datetime import datetime
-
     at = datetime.fromisoformat(dropped.seen).astimezone()
     key = "ui.dropped" if dropped.how == "hangup" else "ui.crashed"
     if dropped.demo is not None:
@@ -302,10 +325,7 @@ def run(context: Context) -> int:
     """Show the learner's screen until it is left. Raises StateError and Stop before anything is drawn."""
     escape.install()
     store = Store(context.lesson, context.journal, context.lang)
-    other = context.journal.claim_session()
-    app: App[None] = TutorApp(context, store)
-    if other is not None:
-        app.other_session = other  # type: ignore[attr-defined]
+    app = TutorApp(context, store, context.journal.claim_session())
     try:
         app.run(mouse=context.mouse)
     finally:

@@ -16,8 +16,8 @@ TABS: tuple[str, ...] = ("lesson", "code", "edge", "lab", "q1", "q2", "q3", "res
 class Command:
     """`hot` keys work everywhere, in editors too; `keys` only outside editors. `where` is empty for everywhere.
 
-    `editing` and `line` say whether the key line shows the command inside and outside an editor. `menu` is False for
-    what makes no sense in a menu (moving about).
+    `editing` and `line` say whether the key line shows the command inside and outside an editor, `palette` whether the
+    palette lists it. `writes` marks what a session that only reads cannot do.
     """
 
     id: str
@@ -27,28 +27,29 @@ class Command:
     editing: bool = False
     line: bool = False
     palette: bool = True
+    writes: bool = False
 
 
 COMMANDS: tuple[Command, ...] = (
     # Where one works comes first in the key line, the general ones last.
-    Command("open", ("enter", "i"), where=("code", "answer"), line=True, palette=False),
+    Command("open", ("enter", "i"), where=("code", "answer"), line=True, palette=False, writes=True),
     Command("act", ("enter", "i"), where=("lesson", "edge", "lab", "result"), palette=False),
-    Command("run", ("r",), ("f5", "ctrl+r"), ("code", "edge", "lab", "answer"), editing=True, line=True),
+    Command("run", ("r",), ("f5", "ctrl+r"), ("code", "edge", "lab"), editing=True, line=True, writes=True),
     Command("stop", ("x", "ctrl+c"), (), ("lab",), line=True),
-    Command("tick", ("space",), (), ("edge", "lab"), palette=False),
+    Command("tick", ("space",), (), ("edge", "lab"), palette=False, writes=True),
     Command("mark", ("m",), (), ("lesson",), line=True),
     Command("figure", ("f",), (), ("lesson",), line=True),
-    Command("add", ("a",), (), ("edge",), line=True),
-    Command("delete", ("d",), (), ("edge",), line=True),
-    Command("value", ("v",), (), ("lab",), line=True),
+    Command("add", ("a",), (), ("edge",), line=True, writes=True),
+    Command("delete", ("d",), (), ("edge",), line=True, writes=True),
+    Command("value", ("v",), (), ("lab",), line=True, writes=True),
     Command("back", ("b",), (), ("lab",), line=True),
-    Command("reset", ("R",), (), ("code",)),
-    Command("cite", ("c",), ("f8", "ctrl+n"), ("answer",), editing=True, line=True),
+    Command("reset", ("R",), (), ("code",), writes=True),
+    Command("cite", ("c",), ("f8", "ctrl+n"), ("answer",), editing=True, line=True, writes=True),
     Command("next", ("n",), (), ("lesson",), line=True),
     Command("previous", ("p", "b"), (), ("lesson",), line=True),
     Command("swap", (), ("f2", "ctrl+t"), editing=True, line=True),
-    Command("editor", ("e",), ("f4", "ctrl+o"), ("code", "answer"), editing=True, line=True),
-    Command("undo", ("u",), (), ("code", "answer", "edge")),
+    Command("editor", ("e",), ("f4", "ctrl+o"), ("code", "answer"), editing=True, line=True, writes=True),
+    Command("undo", ("u",), (), ("code", "answer", "edge"), writes=True),
     Command("search", ("/",), (), ("lesson",)),
     Command("fold", ("z",), ()),
     Command("tab_lesson", ("0",)),

@@ -17,7 +17,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from tutor.model import CheckReport, Message
+from tutor.model import CheckReport, Ending, Message
 from tutor.strings import say, text
 from tutor.ui import commands
 from tutor.ui.commands import TABS, Command, Context
@@ -188,7 +188,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self.set_class(self.reading, "-reading")
         self.set_class(not self.reading, "-working")
         width = self.app.size.width
-        self.lesson.styles.width = min(76, max(50, width * 43 // 100)) if self.wide else "1fr"
+        self.lesson.styles.width = min(77, max(55, width * 45 // 100)) if self.wide else "1fr"
         self.lesson.head.display = not self.wide
         if self.wide and self.tab not in self.panes:
             self._pane(self.tab)
@@ -318,6 +318,9 @@ class LearnerScreen(ScreenCommands, Screen[None]):
 
     def perform(self, command: Command) -> bool:
         """Run a command on the active pane, else on the screen; False when neither has it now."""
+        if command.writes and self.store.journal.read_only is not None:
+            self.say(self.store.journal.read_only, "caution")
+            return True
         for target in (self.active, self):
             method = getattr(target, f"do_{command.id}", None)
             if method is None or method() is False:
@@ -353,7 +356,11 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         for pane in self.panes.values():
             if pane.display:
                 pane.refill()
-        self.say(self.tr(f"judged_{report.ending}"), WORDS[report.ending])
+        if self.context == "edge" and report.edges:
+            right = sum(edge.ending is Ending.PASSED for edge in report.edges)
+            self.say(self.tr("judged_edges", right=right, of=len(report.edges)))
+        else:
+            self.say(self.tr(f"judged_{report.ending}"), WORDS[report.ending])
         self.saved_changed()
 
     def running_demo(self) -> tuple[str, int] | None:
@@ -417,8 +424,16 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             self.refill()
         if self.store.journal.lost_session and not self._told_lost:
             self._told_lost = True
-            self.say(self.tr("session_lost"), "caution")
+            self._lost()
         self.draw_bars()
+
+    def _lost(self) -> None:
+        """Another window took over: nothing is written from here any more, and what was typed last is set aside."""
+        if self.editing:
+            self.action_escape()
+        self.say(self.tr("session_lost"), "caution")
+        for path in self.store.set_aside():
+            self.say(self.tr("set_aside", path=str(path)), "caution")
 
     @on(LessonPane.Moved)
     def _moved(self) -> None:

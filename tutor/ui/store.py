@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from tutor.journal import Journal, StateError
@@ -109,6 +110,20 @@ class Store:
             return next(reversed(self.progress.evidence), None)
         self.problem = None
         return name
+
+    def set_aside(self) -> list[Path]:
+        """What was typed and may not be written any more, each in a file of its own beside the journal."""
+        files = []
+        for name, (words, _) in self._waiting.items():
+            path = self.journal.folder / f"unsaved-{name}-{self.journal.session}.txt"
+            try:
+                path.write_text(words, encoding="utf-8")
+            except OSError as error:
+                self.problem = Message("state.unusable", {"path": str(path), "why": error.strerror or ""})
+                continue
+            files.append(path)
+        self._waiting.clear()
+        return files
 
     def retry(self) -> bool:
         """Try again to write what is pending; True when all is saved."""

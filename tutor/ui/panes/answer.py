@@ -90,9 +90,6 @@ class AnswerPane(Pane):
     def do_page_up(self) -> None:
         self.area.action_cursor_page_up()
 
-    def do_run(self) -> None:
-        self.say(self.tr("answer_check_later"))
-
     def insert(self, words: str) -> None:
         """Put a citation at the cursor."""
         self.area.insert(words)

@@ -37,6 +37,7 @@ class CodePane(Pane):
         self.area = BlankEditor(self.blank, self.marker, store.draft("code", self.marker), theme)
         self.verdict = LinesView(theme, id="verdict")
         self.judging = False
+        self._height = 0
 
     def content(self) -> ComposeResult:
         yield self.area
@@ -79,9 +80,9 @@ class CodePane(Pane):
             lines = verdict_lines(self.store.lesson, report, self.store.lang, width, stale=stale)
         room = max(1, self.size.height - 1 - CODE_ROWS)
         height = min(len(lines), room)
-        if self.verdict.styles.height is None or self.verdict.styles.height.value != height:
+        if height != self._height:
+            self._height = height
             self.verdict.styles.height = height
-            self.call_after_refresh(self.area.scroll_cursor_visible, animate=False)
         if list(self.verdict.lines) != lines:
             self.verdict.show(lines, top=0)
 

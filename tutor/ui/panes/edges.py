@@ -38,7 +38,7 @@ class EdgePane(ListPane):
         super().__init__(store, theme, id="edge")
         self.chosen = next(iter(store.progress.edges), "")
         self.labels = {name: Bar(theme, classes="label") for name in FIELDS}
-        self.fields = {name: Input(id=f"edge-{name}", max_length=FIELD_MAX, compact=True) for name in FIELDS}
+        self.fields = {name: Input(id=f"edge-{name}", max_length=FIELD_MAX, compact=True, select_on_focus=False) for name in FIELDS}
         self._undone: list[tuple[str, str, str]] = []
         self._filling = False
 

@@ -126,6 +126,14 @@ class BlankEditor(TextArea):
         else:
             self.selection = whole
 
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.reveal)
+
+    def reveal(self) -> None:
+        """The function from its first line on when the cursor is seen then, else as far down as it is."""
+        self.scroll_to(0, 0, animate=False)
+        self.scroll_cursor_visible(animate=False)
+
     # --- how it looks ------------------------------------------------------------------------------------------------
 
     def set_colours(self, theme: ThemeName, *, colour: bool = True) -> None:

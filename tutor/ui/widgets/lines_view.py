@@ -47,11 +47,12 @@ class LinesView(Widget, can_focus=True):
 
     def show(self, lines: Sequence[Line], *, top: int | None = None, item: str | None = None) -> None:
         """Replace the lines; the cursor stays on its item (or goes to `item`) and the view on its row unless told."""
-        wanted = self.item if item is None else item
+        before = self.item
+        wanted = before if item is None else item
         self.lines = lines
         self.at = next((n for n, row in enumerate(lines) if row.item and row.item == wanted), -1)
         self.top = self._clamped(self.top if top is None else top)
-        if self.at >= 0 and item is not None:
+        if self.at >= 0 and wanted != before:
             self._reveal()
         self.refresh(layout=self.styles.is_auto_height)
 
@@ -106,7 +107,9 @@ class LinesView(Widget, can_focus=True):
                 return
 
     def _reveal(self) -> None:
-        height = max(1, self.size.height)
+        height = self.size.height
+        if not height:
+            return
         if self.at < self.top:
             self.top = self._clamped(self.at - 1)
         elif self.at >= self.top + height:
