@@ -4,7 +4,7 @@ What leaves the lab is one of six events, each with `schema`, `event` and `at` (
 
     started      demo, interpreter, torch, device (as asked), usual_s, source
     progress     phase, elapsed, message
-    output       text, stream ("demo", "launcher" or "tool"); cut: true when the rest was left out
+    output       text, stream ("demo", "launcher" or "tool"), cut (True once, with a message: the rest was left out)
     observation  series, call, values, said, why, plain, ask, answer, predicted, agrees
     result       the evidence record (see `evidence.Gathering.result`)
     ended        outcome, message, seconds, always once and last

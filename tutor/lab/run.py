@@ -53,7 +53,7 @@ class Run:
         self._remote = remote
         self._limit_s = limit_s
         self._finished = finished
-        self._request = {
+        self._request: dict[str, Any] = {
             "run": number,
             "script": str(demo.script),
             "device": device,
@@ -266,7 +266,10 @@ class Run:
         )
 
     def _output(self, text: str, stream: str, cut: bool = False) -> Event:
-        return protocol.event("output", self._at(), text=text, stream=stream, cut=cut)
+        more: dict[str, Any] = {}
+        if cut:
+            more["message"] = protocol.as_json(Message("lab.output-cut", {"kb": self._request["output_bytes"] // 1024}))
+        return protocol.event("output", self._at(), text=text, stream=stream, cut=cut, **more)
 
 
 def _drain(inbox: queue.SimpleQueue[Any]) -> None:

@@ -1,0 +1,131 @@
+"""Every demo of every lesson: its rules can be read, its sentences exist, its recorded runs play and are labelled."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tutor import catalog, strings
+from tutor.lab import transcripts, verdicts
+from tutor.model import LANGS, Demo
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSONS = [catalog.load(name) for name in catalog.lesson_ids()]
+DEMOS = [demo for lesson in LESSONS for demo in lesson.demos.values()]
+CLAIMS = {claim.id: claim for lesson in LESSONS for claim in lesson.claims.values()}
+#: The modules that run under the learner's own interpreter, which may be older than the tutor's.
+CHILDREN = [ROOT / "tutor" / "lab" / f"{name}.py" for name in ("parent", "child", "machine", "probe")]
+OLDEST = (3, 10)
+
+
+def texts(demo: Demo) -> Iterator[str]:
+    for both in (demo.title, demo.shows, demo.question, *demo.why.values()):
+        yield both.zh
+        yield both.en
+    for ask in demo.asks:
+        for choice in ask.choices:
+            yield choice.zh
+            yield choice.en
+
+
+def test_there_is_a_demo() -> None:
+    assert DEMOS
+
+
+@pytest.mark.parametrize("demo", DEMOS, ids=lambda demo: demo.name)
+def test_a_demo_is_whole(demo: Demo) -> None:
+    assert demo.script.is_file()
+    assert demo.asks
+    assert len({ask.id for ask in demo.asks}) == len(demo.asks)
+    assert demo.usual_s[0] <= demo.usual_s[1]
+    assert set(demo.needs) <= {"torch"}
+    assert all(text.strip() for text in texts(demo))
+    for claim in demo.claims:
+        assert CLAIMS[claim].demo == demo.name
+        verdicts.check(demo.verdicts[claim])
+
+
+@pytest.mark.parametrize("demo", DEMOS, ids=lambda demo: demo.name)
+def test_every_sentence_and_question_that_a_demo_names_is_there(demo: Demo) -> None:
+    """By the recorded run, and the other way by the script's text: a sentence that nothing can name is stray."""
+    used = [event for path in demo.recorded for event in transcripts.replay(demo, path)]
+    observations = [event for event in used if event["event"] == "observation"]
+    assert {event["why"] for event in observations} <= {None, *demo.why}
+    assert {event["ask"] for event in observations} - {None} == {ask.id for ask in demo.asks}
+    script = demo.script.read_text(encoding="utf-8")
+    assert {key for key in demo.why if f'"{key}"' not in script} == set()
+    assert set(demo.units) <= {name for event in observations for name in event["values"]}
+
+
+@pytest.mark.parametrize("demo", DEMOS, ids=lambda demo: demo.name)
+def test_recorded_runs_play_and_say_what_the_lesson_says(demo: Demo) -> None:
+    assert demo.recorded
+    for path in demo.recorded:
+        about = transcripts.header(path)
+        version = ".".join(about.torch.split(".")[:2])
+        device = "cuda" if about.gpu else "cpu"
+        assert path.name == f"{demo.script.stem}.{device}-torch{version}.jsonl"
+        assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", about.date)
+        *_, result, ended = transcripts.replay(demo, path)
+        assert result["source"] == "recorded"
+        assert ended["outcome"] == "ok"
+        for claim, verdict in result["claims"].items():
+            assert verdict == CLAIMS[claim].says
+        for line in path.read_text(encoding="utf-8").splitlines():
+            assert not re.search(r"/(home|root|tmp|usr|work|mnt)/", line), "a path of the machine that recorded it"
+
+
+@pytest.mark.parametrize("demo", DEMOS, ids=lambda demo: demo.name)
+def test_a_rule_names_only_what_a_run_observes(demo: Demo) -> None:
+    """A missing observation would make the verdict `broke` for ever."""
+    for path in demo.recorded:
+        result = next(event for event in transcripts.replay(demo, path) if event["event"] == "result")
+        for said in result["because"].values():
+            assert said["key"] not in ("lab.because-missing", "lab.because-kind")
+
+
+@pytest.mark.parametrize("path", [*CHILDREN, *(demo.script for demo in DEMOS)], ids=lambda path: path.stem)
+def test_what_runs_under_another_python_is_old_enough_for_it(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=OLDEST)
+    newer = {"StrEnum", "TaskGroup", "ExceptionGroup", "tomllib", "UTC", "Self", "assert_never", "batched"}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert not names & newer
+
+
+def imports(tree: ast.AST, *, for_type_checker: bool) -> set[str]:
+    """Top-level packages that are imported, with those that only the type checker sees or without."""
+    if not for_type_checker:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+                node.body = []
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tutor" / "lab").glob("*.py")), ids=lambda path: path.stem)
+def test_torch_is_imported_by_children_only_and_the_tutor_by_none_of_them(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if path in CHILDREN:
+        assert "tutor" not in imports(tree, for_type_checker=False)
+    else:
+        assert "torch" not in imports(tree, for_type_checker=True)
+
+
+def test_every_message_of_the_lab_is_there_in_both_languages() -> None:
+    named = set()
+    for path in sorted((ROOT / "tutor" / "lab").glob("*.py")):
+        named |= set(re.findall(r'"lab\.([a-z-]+)"', path.read_text(encoding="utf-8")))
+    named |= {"finding", "starting", "waiting", "importing", "running"}
+    for lang in LANGS:
+        assert named <= set(strings.section(lang, "lab"))
+        assert set(strings.section(lang, "lab")) <= named, "a sentence that nobody says"
