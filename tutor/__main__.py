@@ -7,9 +7,12 @@ import sys
 
 def main() -> int:
     """Entry point of the installed command."""
-    from tutor.cli.main import run
+    try:
+        from tutor.cli.main import run
 
-    return run(sys.argv[1:])
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

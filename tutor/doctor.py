@@ -70,7 +70,12 @@ def _ask(*command: str) -> str | None:
     """What a program prints, None when it is missing, fails or takes longer than PATIENCE_S."""
     try:
         asked = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
             errors="backslashreplace",
         )
     except (OSError, subprocess.TimeoutExpired):
@@ -248,7 +253,7 @@ def gpu() -> Finding:
     if not cards:
         return _finding("gpu", "missing", "silent", "nvidia-smi", seconds=int(PATIENCE_S))
     name, _, driver = cards.splitlines()[0].partition(", ")
-    what = {"count": len(cards.splitlines()), "name": name, "driver": driver}
+    what: dict[str, str | int] = {"count": len(cards.splitlines()), "name": name, "driver": driver}
     others = _ask("nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader")
     if others:
         return _finding("gpu", "limited", "busy", "nvidia-smi", processes=len(others.splitlines()), **what)

@@ -1,4 +1,4 @@
-"""Whether a lesson holds when it is run: its exercise is judged in the sandbox, its demos' rules and records are read."""
+"""Whether a lesson holds when it is run: its exercise judged in the sandbox, its demos' rules and records read."""
 
 from __future__ import annotations
 

@@ -179,7 +179,9 @@ def test_a_damaged_line_is_set_aside_reported_once_and_loses_itself_only(folder:
     assert aside.read_bytes() == lines[1]
 
 
-@pytest.mark.parametrize("garbage", [b"\0" * 5000, b"{}", b"[]", b"\xff\xfe", b'{"schema":1}', b'{"schema":0,', b"[" * 9000])
+@pytest.mark.parametrize(
+    "garbage", [b"\0" * 5000, b"{}", b"[]", b"\xff\xfe", b'{"schema":1}', b'{"schema":0,', b"[" * 9000]
+)
 def test_garbage_between_lines(folder: Path, garbage: bytes) -> None:
     first, second, third = three_events(folder)
     (folder / "journal.jsonl").write_bytes(first + garbage + b"\n" + second + third)
@@ -357,9 +359,7 @@ print(journal.retry())
     assert Journal.open(folder).progress.text("code") == "x" * 500
 
 
-def test_an_event_that_was_written_but_not_confirmed_counts_once(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_event_that_was_written_but_not_confirmed_counts_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = open_at_noon(folder)
 
     def no_sync(*_: int) -> None:

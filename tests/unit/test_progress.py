@@ -86,7 +86,9 @@ def test_a_fault_of_the_tool_costs_nothing() -> None:
 
 def test_an_edge_point_stands_as_long_as_its_line_does() -> None:
     line = "guard_key((), set(), 'a', 'b') == ((), 'a', 'b')"
-    progress = fold(("edge", {"id": "1", "line": line, "why": "rank 0"}), edge_checked("1", line, point=True, caught=["x"]))
+    progress = fold(
+        ("edge", {"id": "1", "line": line, "why": "rank 0"}), edge_checked("1", line, point=True, caught=["x"])
+    )
     assert progress.edge_points() == 1
     assert progress.edges["1"].why == "rank 0"
     fold(("edge", {"id": "1", "line": line + " "}), session="b", progress=progress)

@@ -21,7 +21,9 @@ def test_every_setting(tmp_path: Path) -> None:
     path.write_text(
         'lang = "en"\ntheme = "mono"\npython = "/opt/py/bin/python"\nlauncher = "srun --gres=gpu:1 -J \'a b\'"\nmouse = false\n'
     )
-    assert settings.load(path) == Settings("en", "mono", "/opt/py/bin/python", ("srun", "--gres=gpu:1", "-J", "a b"), False)
+    assert settings.load(path) == Settings(
+        "en", "mono", "/opt/py/bin/python", ("srun", "--gres=gpu:1", "-J", "a b"), False
+    )
     path.write_text('python = ""\nlauncher = ""\n')
     assert settings.load(path) == Settings()
 
@@ -40,7 +42,7 @@ def test_every_setting(tmp_path: Path) -> None:
         (b'mouse = "no"\n', "state.settings-choice", 1),
         (b"launcher = ['srun']\n", "state.settings-text", 1),
         (b"python = true\n", "state.settings-text", 1),
-        (b"launcher = \"srun 'x\"\n", "state.settings-quotes", 1),
+        (b'launcher = "srun \'x"\n', "state.settings-quotes", 1),
         (b'lang = "en"\n# \xff\n', "state.settings-encoding", 2),
     ],
 )

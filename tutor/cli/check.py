@@ -36,7 +36,10 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
 
 def from_file(exercise: Exercise, path: Path) -> str | Message:
     """The blank's text in an exercise file, or why the file is refused. Raises Stop when it is no exercise file."""
-    found = Blank.of(exercise.template, exercise.blank).read_file(read_bounded(path, FILE_MAX))
+    raw = read_bounded(path, FILE_MAX)
+    if len(raw) > FILE_MAX:
+        raise Stop("cli.file-large", path=str(path), most=FILE_MAX // 1024)
+    found = Blank.of(exercise.template, exercise.blank).read_file(raw)
     if isinstance(found, Message) and found.key not in _REFUSED:
         raise Stop.saying(found)
     return found
@@ -63,7 +66,7 @@ def show(context: Context, report: CheckReport, out: Output, event: str | None =
         for line in _lines(context.lesson.exercise, report, out):
             out.result(line)
     if report.ending is Ending.PASSED:
-        return next((OF_ENDING[edge.ending] for edge in report.edges if edge.ending is not Ending.PASSED), Exit.GOOD)
+        return Exit.GOOD if all(edge.ending is Ending.PASSED for edge in report.edges) else Exit.FAILS
     return OF_ENDING[report.ending]
 
 
@@ -109,7 +112,7 @@ def _lines(exercise: Exercise, report: CheckReport, out: Output) -> list[str]:
         lines.append("  " + out.text("cli.check-printed"))
         lines += ["    " + line for line in report.output.splitlines()]
     for edge in report.edges:
-        lines += _edge(edge, out)
+        lines += _edge(exercise, edge, out)
     if report.ending is Ending.BROKE:
         lines.append(out.text("cli.check-broke"))
         lines += ["  " + line for line in report.log.splitlines()]
@@ -140,9 +143,9 @@ def _cells(shown: str) -> int:
     return sum(2 if east_asian_width(char) in "WF" else 1 for char in shown)
 
 
-def _edge(edge: EdgeResult, out: Output) -> list[str]:
-    word = out.text(f"cli.word-{edge.ending}")
-    lines = [f"{word}  {edge.call}", "  " + out.say(edge.message)]
+def _edge(exercise: Exercise, edge: EdgeResult, out: Output) -> list[str]:
+    lines = [f"{out.text(f'cli.word-{edge.ending}')}  {edge.call}", "  " + out.say(edge.message)]
     if edge.caught:
         lines.append("  " + out.text("cli.check-caught", count=len(edge.caught), of=edge.wrong_versions))
+        lines += [f"    - {wrong.text.get(out.lang)}" for wrong in exercise.wrong if wrong.id in edge.caught]
     return lines
