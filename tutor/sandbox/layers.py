@@ -259,6 +259,3 @@ LAYERS: tuple[Layer, ...] = (
     Limits(),
     Seccomp(),
 )
-
-#: Without this one there is no sandbox to speak of: see `Sandbox.layers`.
-ESSENTIAL = "seccomp"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import signal
 from dataclasses import dataclass
@@ -140,6 +141,12 @@ def _result(line: bytes) -> Result:
     match _document(line):
         case ["value", document]:
             return Returned(values.decode(document, Foreign))
-        case ["raised", str(kind), str(text)] if len(kind) <= policy.NAME_MAX and len(text) <= policy.ERROR_TEXT_MAX:
+        case ["raised", str(kind), str(text)] if _is_builtin_error(kind) and len(text) <= policy.ERROR_TEXT_MAX:
             return Raised(kind, text)
     raise _Unusable
+
+
+def _is_builtin_error(kind: str) -> bool:
+    """Whether `kind` is one of Python's own exceptions, or "" for one of the learner's."""
+    known = getattr(builtins, kind, None) if kind else BaseException
+    return isinstance(known, type) and issubclass(known, BaseException)

@@ -1,0 +1,225 @@
+"""Tries attacks on the judge, each with its canaries, and says what was touched.
+
+`python runner.py CHECKOUT` with attacks as JSON lines on standard input; a JSON line for each on standard output, and
+at the end one line with `"id": "batch"` about all of them. A script of its own, so that it can run as another user and
+so that a judge that dies takes only this process with it. It needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import json
+import os
+import platform
+import resource
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+#: How long a process that was left behind is given to show itself, seconds.
+SETTLE_S = 0.4
+
+
+def substitute(value: Any, marks: dict[str, str]) -> Any:
+    if isinstance(value, str):
+        for mark, text in marks.items():
+            value = value.replace(mark, text)
+    if isinstance(value, dict):
+        return {key: substitute(item, marks) for key, item in value.items()}
+    return value
+
+
+class Ground:
+    """A fresh folder with things to steal, change and connect to."""
+
+    def __init__(self, secret: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="attack-"))
+        self.mark = "m" + secrets.token_hex(8)
+        self.secret = secret
+        (self.folder / "home/.ssh").mkdir(parents=True)
+        (self.folder / "tmp").mkdir()
+        (self.folder / "home/.ssh/id_ed25519").write_text(secret)
+        grades = self.folder / "gradebook.json"
+        grades.write_text(json.dumps({"secret": secret}).ljust(4242))
+        with contextlib.suppress(OSError):  # not every file system has them
+            os.setxattr(grades, "user.note", secret.encode())
+        (self.folder / "reference.py").write_text(f"TOKEN = {secret!r}\n")
+        with zipfile.ZipFile(self.folder / "ref.zip", "w") as archive:
+            archive.writestr("zref.py", f"TOKEN = {secret!r}\n")
+        (self.folder / "keep").write_text("keep me")
+        self.before = self.look(self.folder / "keep")
+        self.tcp = self._socket(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+        self.port = self.tcp.getsockname()[1]
+        self.listeners = {
+            f"tcp:{self.port}": self.tcp,
+            f"udp:{self.port}": self._socket(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", self.port)),
+            f"unix:{self.folder}/sock": self._socket(socket.AF_UNIX, socket.SOCK_STREAM, f"{self.folder}/sock"),
+            f"unixdgram:{self.folder}/dgram": self._socket(socket.AF_UNIX, socket.SOCK_DGRAM, f"{self.folder}/dgram"),
+            f"unix:@{self.mark}": self._socket(socket.AF_UNIX, socket.SOCK_STREAM, "\0" + self.mark),
+        }
+
+    @staticmethod
+    def _socket(family: int, kind: int, address: Any) -> socket.socket:
+        made = socket.socket(family, kind)
+        made.bind(address)
+        if kind == socket.SOCK_STREAM:
+            made.listen()
+        made.setblocking(False)
+        return made
+
+    @property
+    def marks(self) -> dict[str, str]:
+        return {
+            "@DIR@": str(self.folder),
+            "@SECRET@": self.secret,
+            "@MARK@": self.mark,
+            "@PORT@": str(self.port),
+            "@HOST@": platform.node(),
+        }
+
+    @staticmethod
+    def look(path: Path) -> Any:
+        try:
+            state = path.lstat()
+            return path.read_bytes(), state.st_mode, state.st_mtime_ns, state.st_nlink, sorted(os.listxattr(path))
+        except OSError as error:
+            return errno.errorcode[error.errno or 0]
+
+    def reached(self, name: str) -> bool:
+        listener = self.listeners[name]
+        try:
+            if listener.type == socket.SOCK_STREAM:
+                listener.accept()[0].close()
+            else:
+                listener.recv(1)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        for listener in self.listeners.values():
+            listener.close()
+        shutil.rmtree(self.folder)
+
+
+def processes_named(mark: str) -> list[int]:
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                if mark.encode() in (folder / "cmdline").read_bytes() + (folder / "comm").read_bytes():
+                    found.append(int(folder.name))
+    return found
+
+
+def open_descriptors() -> set[str]:
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
+def lines_of(report: Any) -> list[str]:
+    """All that a front end would show of a report, in both languages."""
+    from tutor.literals import safe_text
+    from tutor.strings import say
+
+    lines = [say("en", report.message), say("zh", report.message)]
+    for part in (*report.cases, *report.edges):
+        for value in dataclasses.asdict(part).values():
+            lines += [value] if isinstance(value, str) else []
+        lines += [say("en", part.message), say("zh", part.message)]
+    # Only what was printed is kept as it was, and made fit for the screen where it is shown.
+    return lines + [safe_text(line) for line in report.output.splitlines()]
+
+
+def bites(canary: dict[str, Any], ground: Ground, shown: str, seconds: float) -> Iterator[str]:
+    for name, wanted in canary.items():
+        match name:
+            case "output_lacks":
+                bitten = wanted in shown
+            case "max_output_bytes":
+                bitten = len(shown.encode("utf-8", "surrogatepass")) > wanted
+            case "max_seconds":
+                bitten = seconds > wanted
+            case "file_absent":
+                bitten = os.path.lexists(wanted)
+            case "file_unchanged":
+                bitten = ground.look(Path(wanted)) != ground.before
+            case "no_connection_on":
+                bitten = ground.reached(wanted)
+            case "no_process":
+                bitten = bool(processes_named(wanted))
+            case "max_rss_mb":  # of the whole batch, at its end
+                bitten = False
+            case _:
+                raise ValueError(f"unknown canary {name}")
+        if bitten:
+            yield name
+
+
+def main() -> None:
+    sys.path.insert(0, sys.argv[1])
+    from tutor import catalog
+    from tutor.judging import Judge
+    from tutor.sandbox import Sandbox
+
+    secret = "s" + secrets.token_hex(12)
+    os.environ["CLASS_SECRET"] = secret
+    checks = Path(sys.argv[1]) / "checks" / catalog.DEFAULT_LESSON
+    exercise = catalog.load_folder(Path(sys.argv[1]) / "lessons" / catalog.DEFAULT_LESSON, checks).exercise
+    before = open_descriptors()
+    later: list[tuple[str, dict[str, Any], Ground]] = []
+    said = []
+    with Sandbox() as sandbox:
+        judge = Judge(exercise, sandbox)
+        for line in sys.stdin:
+            attack = json.loads(line)
+            ground = Ground(secret)
+            expr = substitute(attack["expr"], ground.marks)
+            if "repeat" in attack:
+                text, times = attack["repeat"]
+                expr = expr.replace("@REPEAT@", text * times)
+            canary = substitute(attack.get("canary", {}), ground.marks)
+            began = time.monotonic()
+            report = judge.check(expr, [attack["edge"]] if "edge" in attack else [])
+            seconds = time.monotonic() - began
+            shown = lines_of(report)
+            said.append(
+                {
+                    "id": attack["id"],
+                    "ending": report.ending.value,
+                    "bites": list(bites(canary, ground, "\n".join(shown), seconds)),
+                    "unprintable": [line for line in shown if not line.isprintable()],
+                    "points": [report.normal, report.edge],
+                    "message": report.message.key,
+                    "log": report.log,
+                    "seconds": seconds,
+                }
+            )
+            later.append((attack["id"], canary, ground))
+        layers = [dataclasses.asdict(layer) for layer in sandbox.layers()]
+    time.sleep(SETTLE_S)  # absence has no event to wait for
+    for answer, (_, canary, ground) in zip(said, later, strict=True):
+        again = {name: canary[name] for name in ("file_absent", "file_unchanged", "no_process") if name in canary}
+        answer["bites"] += [f"{name}, later" for name in bites(again, ground, "", 0.0)]
+        ground.close()
+        print(json.dumps(answer))
+    batch = {
+        "id": "batch",
+        "uid": os.getuid(),
+        "layers": layers,
+        "rss_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+        "descriptors": sorted(open_descriptors() - before),
+    }
+    print(json.dumps(batch))
+
+
+if __name__ == "__main__":
+    main()
