@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +34,15 @@ _NETWORK = ("nfs", "nfs4", "cifs", "smb3", "lustre", "beegfs", "gpfs", "fuse.ssh
 
 
 @dataclass(frozen=True, slots=True)
+class Detail:
+    """One of the things that a part is made of; `why` says why it is missing, None when it is there."""
+
+    name: str
+    says: Message
+    why: Message | None
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One part of the machine. `costs` says what its state takes away, `fix` is a command, both None when it is ok."""
 
@@ -42,6 +51,7 @@ class Finding:
     says: Message
     costs: Message | None = None
     fix: str | None = None
+    details: tuple[Detail, ...] = ()
 
 
 def examine(folder: Path, python: str | None, env: Mapping[str, str] = os.environ) -> list[Finding]:
@@ -185,11 +195,13 @@ def sandbox() -> Finding:
             layers = box.layers()
     except SandboxUnavailable as error:
         return Finding("sandbox", "missing", error.message, Message("doctor.sandbox-missing-costs"))
+    details = tuple(Detail(layer.name, Message(f"check.layer_{layer.name}"), layer.why) for layer in layers)
     missing = [layer.name for layer in layers if not layer.active]
     counts = {"active": len(layers) - len(missing), "of": len(layers)}
-    if missing:
-        return _finding("sandbox", "limited", "some", None, missing=", ".join(missing), **counts)
-    return _finding("sandbox", "ok", "ok", **counts)
+    if not missing:
+        return replace(_finding("sandbox", "ok", "ok", **counts), details=details)
+    fix = "python -m tutor doctor --json"
+    return replace(_finding("sandbox", "limited", "some", fix, missing=", ".join(missing), **counts), details=details)
 
 
 # --- what the demos need ----------------------------------------------------------------------------------------------

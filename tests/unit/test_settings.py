@@ -19,10 +19,10 @@ def test_no_file_means_defaults(tmp_path: Path) -> None:
 def test_every_setting(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(
-        'lang = "en"\ntheme = "mono"\npython = "/opt/py/bin/python"\nlauncher = "srun --gres=gpu:1 -J \'a b\'"\nmouse = false\n'
+        'lang = "en"\ntheme = "mono"\npython = "/opt/python"\nlauncher = "srun --gres=gpu:1 -J \'a b\'"\nmouse = false\n'
     )
     assert settings.load(path) == Settings(
-        "en", "mono", "/opt/py/bin/python", ("srun", "--gres=gpu:1", "-J", "a b"), False
+        "en", "mono", "/opt/python", ("srun", "--gres=gpu:1", "-J", "a b"), False
     )
     path.write_text('python = ""\nlauncher = ""\n')
     assert settings.load(path) == Settings()

@@ -123,7 +123,8 @@ def _lines(exercise: Exercise, report: CheckReport, out: Output) -> list[str]:
 
 def _case(exercise: Exercise, case: CaseResult, out: Output) -> list[str]:
     labels = {name: out.text(f"cli.label-{name}") for name in ("call", "got", "expected", "think")}
-    lead = {name: f"  {label}  " for name, label in labels.items()}
+    width = max(map(_cells, labels.values()))
+    lead = {name: f"  {label}{' ' * (width - _cells(label))}  " for name, label in labels.items()}
     lines = [lead["call"] + case.call]
     if case.got is not None:
         lines.append(lead["got"] + case.got)

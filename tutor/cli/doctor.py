@@ -22,6 +22,14 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
                 "text": out.say(finding.says),
                 "costs": out.say(finding.costs) if finding.costs else None,
                 "fix": finding.fix,
+                "details": [
+                    {
+                        "name": detail.name,
+                        "text": out.say(detail.says),
+                        "why": out.say(detail.why) if detail.why else None,
+                    }
+                    for detail in finding.details
+                ],
             }
             for finding in findings
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -59,7 +60,9 @@ def _command(args: argparse.Namespace, lang: Lang) -> int:
         for notice in context.notices():
             out.hint(out.say(notice))
         told = len(context.notices())
-        code: int = import_module(f"tutor.cli.{args.command}").run(context, args, out)
+        command = import_module(f"tutor.cli.{args.command}")
+        gc.enable()
+        code: int = command.run(context, args, out)
         for notice in context.notices()[told:]:
             out.hint(out.say(notice))
         context.close()
