@@ -63,7 +63,7 @@ class Blank:
     def read_file(self, data: bytes) -> str | Message:
         """The blank's text in an exercise file, or a message that says what is wrong with the file and where.
 
-        A byte order mark and Windows line ends are no change: editors add them, and they are taken off.
+        A byte order mark, Windows line ends and a last line without an end are no change: editors make them so.
         """
         if len(data) > FILE_MAX:
             return Message("check.file_large", {"size": len(data), "most": FILE_MAX})
@@ -75,6 +75,8 @@ class Blank:
             return Message("check.file_not_utf8", {"line": data[: error.start].count(b"\n") + 1})
         if "\0" in source:
             return Message("check.file_nul", {"line": source[: source.index("\0")].count("\n") + 1})
+        if self.suffix.endswith("\n") and not source.endswith("\n"):
+            source += "\n"
         text = self.extract(source)
         if text is not None:
             return text
