@@ -1,0 +1,120 @@
+"""The judge's side of guard_key: the reference, the mistakes, and the inputs that are drawn anew."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tutor import catalog
+from tutor.model import LANGS, Message
+from tutor.strings import say
+
+EXERCISE = catalog.load().exercise
+
+
+def behaviour(function: Any, args: tuple[Any, ...]) -> str:
+    try:
+        return f"returns {function(*args)!r}"
+    except Exception as error:  # raising is part of the behaviour
+        return f"raises {type(error).__name__}"
+
+
+def well_formed(rng: random.Random) -> tuple[Any, ...]:
+    rank = rng.randint(0, 5)
+    shape = tuple(rng.choice((0, 1, 2, 64, 100, rng.randint(0, 999))) for _ in range(rank))
+    dims = [
+        rng.randint(-2, rank + 1) if rng.random() < 0.3 else rng.randrange(max(rank, 1))
+        for _ in range(rng.randint(0, 3))
+    ]
+    dtype, device = rng.choice(("bf16", "bfloat16", "F32")), rng.choice(("cuda", "cuda:1", "cpu"))
+    return shape, rng.choice((set, list, tuple, frozenset))(dims), dtype, device
+
+
+def test_the_given_assertions_are_what_the_reference_does() -> None:
+    for assertion in EXERCISE.given:
+        assert EXERCISE.reference(*assertion.args) == assertion.expected
+
+
+def test_every_mistake_differs_from_the_reference_and_from_every_other() -> None:
+    rng = random.Random(2)
+    inputs = [well_formed(rng) for _ in range(2000)]
+    assert not any(EXERCISE.malformed(args) for args in inputs)
+    functions = {"the reference": EXERCISE.reference, **{wrong.id: wrong.run for wrong in EXERCISE.wrong}}
+    seen: dict[tuple[str, ...], str] = {}
+    for name, function in functions.items():
+        signature = tuple(behaviour(function, args) for args in inputs)
+        assert signature not in seen, (name, seen.get(signature))
+        seen[signature] = name
+
+
+def test_each_mistake_lives_through_the_given_assertions_or_says_why_not() -> None:
+    assert len(EXERCISE.wrong) >= 24
+    for wrong in EXERCISE.wrong:
+        lives = all(behaviour(wrong.run, one.args) == f"returns {one.expected!r}" for one in EXERCISE.given)
+        assert lives == (wrong.given_catches is None), wrong.id
+
+
+def test_each_mistake_is_told_in_one_line_in_both_languages() -> None:
+    assert len({wrong.id for wrong in EXERCISE.wrong}) == len(EXERCISE.wrong)
+    for wrong in EXERCISE.wrong:
+        for lang in LANGS:
+            assert wrong.text.get(lang).isprintable()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_probes_are_well_formed_in_range_and_of_every_kind(seed: int) -> None:
+    probes = EXERCISE.probes(random.Random(seed), 8)
+    assert len(probes) == 8
+    for probe in probes:
+        assert EXERCISE.malformed(probe.args) is None
+        EXERCISE.reference(*probe.args)  # none is out of range
+    assert {len(probe.args[0]) for probe in probes} == set(range(6))
+    assert {type(probe.args[1]) for probe in probes} == {set, list, tuple}
+    assert any(
+        len(set(shape)) < len(shape) and 0 < len(set(dims)) < len(shape)
+        for shape, dims, _, _ in (p.args for p in probes)
+    )
+    assert probes != EXERCISE.probes(random.Random(seed + 100), 8)
+
+
+GOOD = ((2, 128), {0}, "bf16", "cuda")
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({}, None),
+        ({0: ()}, None),
+        ({1: [1, 1]}, None),
+        ({1: (-1,)}, None),
+        ({1: frozenset()}, None),
+        ({0: [2, 128]}, "args_shape"),
+        ({0: (2, -1)}, "args_shape"),
+        ({0: (2, 1.0)}, "args_shape"),
+        ({0: (True,)}, "args_shape"),
+        ({0: ((2,),)}, "args_shape"),
+        ({0: 2}, "args_shape"),
+        ({0: (1,) * 65}, "args_rank"),
+        ({1: 0}, "args_dims"),
+        ({1: {0.0}}, "args_dims"),
+        ({1: {True}}, "args_dims"),
+        ({1: "0"}, "args_dims"),
+        ({1: [0] * 65}, "args_many_dims"),
+        ({2: 16}, "args_text"),
+        ({3: None}, "args_text"),
+        ({3: "x" * 41}, "args_long"),
+    ],
+)
+def test_malformed(change: dict[int, Any], key: str | None) -> None:
+    args = tuple(change.get(place, value) for place, value in enumerate(GOOD))
+    message = EXERCISE.malformed(args)
+    assert (message.key if message else None) == (f"check.{key}" if key else None)
+    if message is not None:
+        assert all(say(lang, message) for lang in LANGS)
+
+
+@pytest.mark.parametrize("count", [0, 3, 5])
+def test_the_number_of_arguments_is_said(count: int) -> None:
+    assert EXERCISE.malformed((1,) * count) == Message("check.args_count", {"count": count})
