@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
 def main() -> int:
     """Entry point of the installed command."""
+    # A tenth of the start would be spent collecting garbage that is none. Whoever runs long turns it on again.
+    gc.disable()
     try:
         from tutor.cli.main import run
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
+import gc
+import os
 import signal
+import threading
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.binding import Binding
@@ -14,7 +18,6 @@ from textual.worker import Worker, WorkerState
 
 from tutor.cli.context import Context
 from tutor.journal import StateError
-from tutor.lab.host import LabHost, LabSettings
 from tutor.literals import safe_text
 from tutor.model import Claim, Message
 from tutor.progress import Evidence
@@ -22,6 +25,7 @@ from tutor.session_lock import Owner
 from tutor.settings import Theme
 from tutor.strings import say, text
 from tutor.ui import commands, escape
+from tutor.ui.box import Box, look, remember, remembered
 from tutor.ui.checker import Checker
 from tutor.ui.frame_diff import FrameDiffApp
 from tutor.ui.learner import LearnerScreen
@@ -30,6 +34,9 @@ from tutor.ui.panes.base import Pane
 from tutor.ui.store import Store
 from tutor.ui.theme import THEMES, ThemeName, fitting, textual_themes
 from tutor.ui.views.lesson import LessonState
+
+if TYPE_CHECKING:
+    from tutor.lab.host import LabHost
 
 
 class TutorApp(FrameDiffApp[None]):
@@ -43,21 +50,35 @@ class TutorApp(FrameDiffApp[None]):
         self._other = other
         self.context = context
         self.store = store
-        self.lab = LabHost(LabSettings(python=context.settings.python, launcher=context.settings.launcher))
         self.checker = Checker(store.lesson.exercise)
         self.theme_name: ThemeName = theme_named(context.theme, context)
         for theme in textual_themes():
             self.register_theme(theme)
         self.theme = f"tutor-{self.theme_name}"
         self.learner = LearnerScreen(store, self.theme_name)
+        self.box: Box | None = None
+        before = remembered()
+        if before is not None:
+            self.box_known(before)
 
     def on_mount(self) -> None:
-        # A closed line ends this process: what was typed is written first, and the lab's child goes with us.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._hang_up)
+        if threading.current_thread() is threading.main_thread():
+            # The loop may be stuck in a write to a line that is gone, so the handler needs a thread, not the loop.
+            for number in (signal.SIGHUP, signal.SIGTERM):
+                signal.signal(number, self._ended_by)
         self.push_screen(self.learner)
+
+    @cached_property
+    def lab(self) -> LabHost:
+        """Runs demos; made when one is first asked for."""
+        from tutor.lab.host import LabHost, LabSettings
+
+        settings = self.context.settings
+        return LabHost(LabSettings(python=settings.python, launcher=settings.launcher))
 
     def first_frame(self) -> None:
         """After the first frame: say what has to be said, then warm up what will be used."""
+        gc.enable()
         self._greet()
         self.run_worker(self._look_at_box, thread=True, group="box", exit_on_error=False)
         self.checker.warm()
@@ -100,20 +121,20 @@ class TutorApp(FrameDiffApp[None]):
     # --- the box -----------------------------------------------------------------------------------------------------
 
     def _look_at_box(self) -> None:
-        from tutor.ui.box import look
-
         box = look(self.context.settings.python)
-        self.call_from_thread(self.box_known, box)
+        if box != self.box:
+            remember(box)
+            self.call_from_thread(self.box_known, box)
 
-    def box_known(self, box: Any) -> None:
-        self.learner.lesson.can_run = box.torch is not None
+    def box_known(self, box: Box) -> None:
+        """What this machine can run is known, or is not what it was."""
         self.box = box
+        self.learner.lesson.can_run = box.torch is not None
         self.learner.box = box.words(self.store.lang)
-        self.learner.refill()
-        if isinstance(self.screen, _pages().Welcome):
-            self.screen.refill()
-
-    box: Any = None
+        if self.learner.is_attached:
+            self.learner.refill()
+            if isinstance(self.screen, _pages().Welcome):
+                self.screen.refill()
 
     # --- over the screen ---------------------------------------------------------------------------------------------
 
@@ -178,11 +199,9 @@ class TutorApp(FrameDiffApp[None]):
         )
 
     def show_palette(self) -> None:
-        from textual.command import CommandPalette
+        from tutor.ui.palette import Commands, Palette
 
-        from tutor.ui.palette import Commands
-
-        self.push_screen(CommandPalette(providers=[Commands], placeholder=text(self.store.lang, "ui.palette")))
+        self.push_screen(Palette(providers=[Commands], placeholder=text(self.store.lang, "ui.palette")))
 
     def cite(self, pane: Pane) -> None:
         """Pick evidence and put its id into the answer."""
@@ -281,16 +300,34 @@ class TutorApp(FrameDiffApp[None]):
         self.ask(question, self._end)
 
     def _end(self) -> None:
-        self.lab.close()
+        self._close_lab()
         self.checker.close()
         self.exit()
 
-    def _hang_up(self) -> None:
-        """The line dropped: keep what was typed, end what runs, go."""
+    def _close_lab(self) -> None:
+        if "lab" in self.__dict__:
+            self.lab.close()
+
+    def _ended_by(self, number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        threading.Thread(target=self._hang_up, args=(number,), name="hang-up").start()
+
+    def _hang_up(self, number: int) -> None:
+        """The line dropped, or somebody ends us: keep what was typed, end what runs, go.
+
+        After a hang-up there is no terminal to put in order, and Textual's writer never returns from one that is
+        gone: the process dies of the signal itself.
+        """
         running = self.learner.running_demo()
         self.store.flush()
-        self.store.record("hangup", **({"demo": running[0], "call": running[1]} if running else {}))
-        self._end()
+        if number == signal.SIGHUP:
+            self.store.record("hangup", **({"demo": running[0], "call": running[1]} if running else {}))
+        self._close_lab()
+        self.checker.close()
+        if number == signal.SIGHUP or self._loop is None:
+            os.kill(os.getpid(), number)
+        else:
+            self._loop.call_soon_threadsafe(self.exit)
 
 
 def dropped_message(store: Store) -> Message:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import socket
 import subprocess
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
-from tutor.lab import interpreter
+from tutor import paths
 from tutor.model import Lang
 from tutor.strings import text
 
@@ -32,9 +35,34 @@ class Box:
 
 
 def look(python: str | None) -> Box:
-    """This machine, as the demos will find it."""
+    """This machine, as the demos will find it. Raises InterpreterError for a named Python that does not run."""
+    from tutor.lab import interpreter
+
     gpu, busy = _gpu()
     return Box(interpreter.find(python).torch_version, gpu, busy)
+
+
+def remembered() -> Box | None:
+    """This machine as it was last time, so that the first frame need not wait; `look` says whether it still is."""
+    try:
+        return Box(**json.loads(_file().read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None  # Only a memory: it is looked at afresh in any case.
+
+
+def remember(box: Box) -> None:
+    """Keep it for the next start, where there is a place to."""
+    path = _file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(asdict(box)), encoding="utf-8")
+    except OSError:
+        return  # The next start asks again, that is all.
+
+
+def _file() -> Path:
+    # A home on NFS is shared by machines that differ.
+    return paths.cache_folder() / f"box-{socket.gethostname()}.json"
 
 
 def _gpu() -> tuple[str | None, bool]:

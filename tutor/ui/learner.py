@@ -13,6 +13,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
@@ -82,6 +83,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self.lesson = LessonPane(store, theme)
         self.divider = LinesView(theme, id="divider")
         self.divider.can_focus = False
+        self.divider.before_paint = self._divide
         self.message = Bar(theme, id="message")
         self.keys = KeyLine(theme, id="keys")
         self.panes: dict[str, Pane] = {}
@@ -92,6 +94,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self.box = ""
         self._place_kept = store.progress.place
         self._too_small = False
+        self._sized = Size(0, 0)
         self._saving = False
         self._told_lost = False
 
@@ -106,10 +109,12 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         yield self.keys
 
     def on_mount(self) -> None:
-        self.set_interval(RETRY, self._look_around)
         self._arrange()
         if not self.reading:
             self._pane(self.tab)
+        self._marks()
+        self.set_focus(self.active.home())
+        self.draw_bars()
         self.call_after_refresh(self._settle)
 
     # --- panes and focus ---------------------------------------------------------------------------------------------
@@ -205,21 +210,20 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             pane.set_active(pane is self.active)
 
     def _settle(self) -> None:
-        """After the first layout: sizes are known, so lines can be made."""
-        self._marks()
-        self.refill()
-        if self.focused is None:
-            self.set_focus(self.active.home())
+        """After the first paint."""
+        self.set_interval(RETRY, self._look_around)
         self.app.call_later(self.tutor.first_frame)
 
     def refill(self) -> None:
         """Draw everything anew."""
-        self.divider.show([line("| ")] * self.divider.size.height)
         if self.lesson.display and self.lesson.body.size.width:
             self.lesson.refill()
         if self.tab in self.panes:
             self.panes[self.tab].refill()
         self.draw_bars()
+
+    def _divide(self) -> None:
+        self.divider.show([line("| ")] * self.divider.size.height)
 
     # --- bars --------------------------------------------------------------------------------------------------------
 
@@ -476,6 +480,8 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             notice = self.tr("too_small", columns=event.size.width, rows=event.size.height)
             self.top.set_parts([(notice, "strong")])
             return
-        self._arrange()
-        self.call_after_refresh(self.refill)
+        if event.size != self._sized:
+            self._sized = event.size
+            self._arrange()
+            self.draw_bars()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from tutor.strings import text
 from tutor.ui import commands
@@ -15,6 +15,22 @@ if TYPE_CHECKING:
     from tutor.ui.app import TutorApp
 
 _VI = {"q": ("leave",), "w": ("save",), "wq": ("save", "leave")}
+
+
+class Palette(CommandPalette):
+    """Textual's palette without box drawing and icons, which are two cells wide on some Chinese terminals."""
+
+    CSS = """
+    Palette { background: $background; }
+    Palette > Vertical { margin: 0; }
+    Palette #--container { background: $background; }
+    Palette #--input { border: none; height: 2; padding: 0; }
+    Palette SearchIcon { display: none; }
+    Palette #--results, Palette CommandList { border: none; padding: 0; scrollbar-size: 0 0; }
+    Palette CommandList:focus, Palette CommandList { background: $background; border: none; }
+    Palette CommandList > .option-list--option-highlighted { text-style: reverse; background: $background; }
+    Palette LoadingIndicator { display: none; }
+    """
 
 
 class Commands(Provider):

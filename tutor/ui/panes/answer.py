@@ -38,6 +38,7 @@ class AnswerPane(Pane):
         )
         self.area.cursor_blink = False
         self.note = LinesView(theme, classes="auto")
+        self.note.before_paint = self.refill
 
     def content(self) -> ComposeResult:
         yield self.asked

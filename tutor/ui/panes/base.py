@@ -60,9 +60,6 @@ class Pane(Vertical):
     def content(self) -> ComposeResult:
         raise NotImplementedError
 
-    def on_resize(self) -> None:
-        self.refill()
-
     # --- for the screen ----------------------------------------------------------------------------------------------
 
     def refill(self) -> None:
@@ -123,6 +120,7 @@ class ListPane(Pane):
     def __init__(self, store: Store, theme: ThemeName, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(store, theme, id=id)
         self.body = LinesView(theme)
+        self.body.before_paint = self.refill
 
     def content(self) -> ComposeResult:
         yield self.body

@@ -10,7 +10,6 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from tutor.blanks import Blank
-from tutor.judging import report_from_data
 from tutor.model import CheckReport
 from tutor.ui.commands import Context
 from tutor.ui.lines import Part, wrap
@@ -21,6 +20,8 @@ from tutor.ui.views.verdict import verdict_lines
 from tutor.ui.widgets.blank_editor import BlankEditor
 from tutor.ui.widgets.lines_view import LinesView
 
+#: Colours come this long after the pane: importing the lexer would hold up its first keys, in seconds.
+COLOURS_AFTER_S = 0.8
 #: Rows that the code keeps when a verdict is long.
 CODE_ROWS = 6
 
@@ -36,8 +37,10 @@ class CodePane(Pane):
         self.marker = store.lesson.exercise.blank
         self.area = BlankEditor(self.blank, self.marker, store.draft("code", self.marker), theme)
         self.verdict = LinesView(theme, id="verdict")
+        self.verdict.styles.height = 1
+        self.verdict.before_paint = self.refill
         self.judging = False
-        self._height = 0
+        self._height = 1
 
     def content(self) -> ComposeResult:
         yield self.area
@@ -49,8 +52,10 @@ class CodePane(Pane):
             self.area.move_cursor(self.area.blank_range[1])
         else:
             self.area.move_cursor((row, column))
-        # The lexer is not needed for the first frame.
-        self.call_after_refresh(self.area.set_colours, self.theme_name)
+        self.set_timer(COLOURS_AFTER_S, self._colour)
+
+    def _colour(self) -> None:
+        self.area.set_colours(self.theme_name)
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
@@ -65,7 +70,11 @@ class CodePane(Pane):
 
     def report(self) -> CheckReport | None:
         checked = self.store.progress.last_check
-        return report_from_data(checked.report) if checked else None
+        if checked is None:
+            return None
+        from tutor.judging import report_from_data
+
+        return report_from_data(checked.report)
 
     def refill(self) -> None:
         self.draw_title()

@@ -38,7 +38,10 @@ class EdgePane(ListPane):
         super().__init__(store, theme, id="edge")
         self.chosen = next(iter(store.progress.edges), "")
         self.labels = {name: Bar(theme, classes="label") for name in FIELDS}
-        self.fields = {name: Input(id=f"edge-{name}", max_length=FIELD_MAX, compact=True, select_on_focus=False) for name in FIELDS}
+        self.fields = {
+            name: Input(id=f"edge-{name}", max_length=FIELD_MAX, compact=True, select_on_focus=False)
+            for name in FIELDS
+        }
         self._undone: list[tuple[str, str, str]] = []
         self._filling = False
 
@@ -90,6 +93,9 @@ class EdgePane(ListPane):
 
     def edit(self, name: str) -> None:
         """Open the fields for one input."""
+        if self.store.journal.read_only is not None:
+            self.say(self.store.journal.read_only, "caution")
+            return
         edge = self.store.progress.edges.get(name)
         call, prediction = halves(edge.line) if edge else ("", "")
         self.chosen = name

@@ -25,12 +25,14 @@ def welcome(lesson: Lesson, lang: Lang, width: int, box: str) -> list[Line]:
 def help_lines(lang: Lang, width: int, context: commands.Context, theme: str) -> list[Line]:
     """The keys of this context first, then those of everywhere, then the notation."""
     here = [c for c in commands.COMMANDS if context in c.where]
-    everywhere = [c for c in commands.COMMANDS if not c.where and c.id not in ("hint_quit",)]
+    everywhere = [c for c in commands.COMMANDS if not c.where and c.id != "hint_quit" and not c.id.startswith("tab_")]
     out: list[Line] = []
     for title, found in (("help_here", here), ("help_everywhere", everywhere)):
         out.append(line((text(lang, f"ui.{title}", where=text(lang, f"ui.context_{context}")), "title")))
         if title == "help_everywhere":
             out += _row("Esc", text(lang, "ui.about_escape"), width)
+            names = " ".join(text(lang, f"ui.tab_{tab}") for tab in commands.TABS)
+            out += _row(f"0-{len(commands.TABS) - 1}", names, width)
         for command in found:
             label = commands.all_labels(command)
             if label:

@@ -1,12 +1,16 @@
-"""A pane of prepared lines that scrolls and may have a cursor on one item. It draws just the rows that are seen."""
+"""A pane of prepared lines that scrolls and may have a cursor on one item. It draws just the rows that are seen.
+
+Lines depend on the width, which is not known before the first paint; a `before_paint` of the owner is called then, so
+that the first paint shows them already.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -40,6 +44,9 @@ class LinesView(Widget, can_focus=True):
         self.top = 0
         self.at = -1
         self._roles = roles(theme)
+        self._painted = Size(0, 0)
+        self._painting = False
+        self.before_paint: Callable[[], None] | None = None
 
     def set_theme(self, theme: ThemeName) -> None:
         self._roles = roles(theme)
@@ -54,7 +61,8 @@ class LinesView(Widget, can_focus=True):
         self.top = self._clamped(self.top if top is None else top)
         if self.at >= 0 and wanted != before:
             self._reveal()
-        self.refresh(layout=self.styles.is_auto_height)
+        if not self._painting or self.styles.is_auto_height:
+            self.refresh(layout=self.styles.is_auto_height)
 
     @property
     def item(self) -> str:
@@ -123,6 +131,15 @@ class LinesView(Widget, can_focus=True):
 
     def on_resize(self) -> None:
         self.top = self._clamped(self.top)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self._painted != self.size:
+            self._painted = self.size
+            if self.before_paint is not None:
+                self._painting = True
+                self.before_paint()
+                self._painting = False
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
         base, width = self.rich_style, self.size.width
