@@ -11,7 +11,6 @@ import os
 import resource
 import signal
 import sys
-from dataclasses import dataclass
 from types import ModuleType
 
 from tutor.sandbox import policy, syscall_filter
@@ -29,15 +28,6 @@ class Missing(Exception):
         super().__init__(key)
         self.key = key
         self.args_said = args
-
-
-@dataclass(frozen=True, slots=True)
-class Child:
-    """What a forked child knows of where it came from: the warm process, and the ends of the two pipes."""
-
-    parent: int
-    result_fd: int
-    output_fd: int
 
 
 def _linux() -> ModuleType:
@@ -59,8 +49,8 @@ class Layer:
     def prepare(self) -> None:
         """Once, in the warm process."""
 
-    def enter(self, child: Child) -> None:
-        """In each child, before any byte of foreign text is read."""
+    def enter(self, parent: int) -> None:
+        """In each child, before any byte of foreign text is read; `parent` is the warm process."""
 
     def prove(self) -> None:
         """In the trial child: raise Missing unless the wall is really there."""
@@ -110,10 +100,10 @@ class ParentDeath(Layer):
 
     name = "parent-death"
 
-    def enter(self, child: Child) -> None:
+    def enter(self, parent: int) -> None:
         kernel = _linux()
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != child.parent:  # it died before the line above
+        if os.getppid() != parent:  # it died before the line above
             os._exit(1)
 
     def prove(self) -> None:
@@ -125,7 +115,7 @@ class ProcessGroup(Layer):
 
     name = "process-group"
 
-    def enter(self, child: Child) -> None:  # noqa: ARG002
+    def enter(self, parent: int) -> None:  # noqa: ARG002
         os.setsid()
 
     def prove(self) -> None:
@@ -138,10 +128,7 @@ class Descriptors(Layer):
     name = "descriptors"
     _highest = 64  # the warm process itself never has more; see zygote.py
 
-    def enter(self, child: Child) -> None:
-        os.dup2(child.output_fd, 1)
-        os.dup2(child.output_fd, 2)
-        os.dup2(child.result_fd, policy.RESULT_FD)
+    def enter(self, parent: int) -> None:  # noqa: ARG002
         os.closerange(policy.RESULT_FD + 1, self._highest)
 
     def prove(self) -> None:
@@ -172,7 +159,7 @@ class Landlock(Layer):
         except OSError as error:
             raise Missing(_REFUSED.get(error.errno or 0, "wall_error"), error=str(error)) from error
 
-    def enter(self, child: Child) -> None:  # noqa: ARG002
+    def enter(self, parent: int) -> None:  # noqa: ARG002
         kernel = _linux()
         if self.abi >= kernel.LANDLOCK_SCOPES_ABI:
             kernel.landlock_nothing(self.abi)
@@ -191,7 +178,7 @@ class Limits(Layer):
 
     name = "limits"
 
-    def enter(self, child: Child) -> None:  # noqa: ARG002
+    def enter(self, parent: int) -> None:  # noqa: ARG002
         for kind, value in self._limits():
             resource.setrlimit(kind, (value, value))
 
@@ -225,7 +212,7 @@ class Seccomp(Layer):
         self.number = syscall_filter.ARCHITECTURES[machine].seccomp
         self.program = syscall_filter.program(machine)
 
-    def enter(self, child: Child) -> None:  # noqa: ARG002
+    def enter(self, parent: int) -> None:  # noqa: ARG002
         try:
             _linux().seccomp(self.number, self.program)
         except OSError as error:

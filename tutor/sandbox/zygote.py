@@ -17,7 +17,7 @@ import time
 from typing import NoReturn
 
 from tutor.sandbox import child, policy, values
-from tutor.sandbox.layers import LAYERS, Child, Layer, Missing
+from tutor.sandbox.layers import LAYERS, Layer, Missing
 from tutor.sandbox.wire import FRAME, READY
 
 #: Away from the numbers that a child gives a new meaning.
@@ -121,31 +121,55 @@ def _why(error: Missing | OSError) -> tuple[str, dict[str, str | int]]:
 
 
 def _try_walls(walls: list[Layer]) -> dict[str, tuple[str, dict[str, str | int]]]:
-    """Build and prove each wall in a child that runs nothing else. Returns what turned out to be missing."""
-    result_fd, result_end = os.pipe()
-    output_fd, output_end = os.pipe()
+    """Build and prove each wall in a child that runs nothing else. Returns what turned out to be missing.
+
+    Raises RuntimeError when that child did not live to tell: nothing is shown to hold, and there is no sandbox.
+    """
     parent = os.getpid()
+    pipes = _Pipes()
     pid = os.fork()
     if not pid:
+        pipes.become_standard()
         missing = {}
         for layer in walls:
             try:
-                layer.enter(Child(parent, result_end, output_end))
+                layer.enter(parent)
                 layer.prove()
             except (Missing, OSError) as error:
                 missing[layer.name] = _why(error)
         os.write(policy.RESULT_FD, json.dumps(missing).encode() + b"\n")
         os._exit(0)
-    for fd in (result_end, output_end, output_fd):
-        os.close(fd)
+    pipes.close_child_ends()
     said = b""
-    while part := os.read(result_fd, policy.RESULT_MAX):
+    while part := os.read(pipes.result_fd, policy.RESULT_MAX):
         said += part
-    os.close(result_fd)
-    os.waitpid(pid, 0)
-    if not said.endswith(b"\n"):  # it did not live to tell: nothing is shown to hold
-        return {layer.name: ("wall_untold", {}) for layer in walls}
+    pipes.close()
+    _, status = os.waitpid(pid, 0)
+    if not said.endswith(b"\n"):
+        raise RuntimeError(f"the trial of the walls ended without an answer (status {status})")
     return {name: (key, arguments) for name, (key, arguments) in json.loads(said).items()}
+
+
+class _Pipes:
+    """The two pipes of one child: what it answers, and what it prints."""
+
+    def __init__(self) -> None:
+        self.result_fd, self._result_end = os.pipe()
+        self.output_fd, self._output_end = os.pipe()
+
+    def become_standard(self) -> None:
+        """In the child: the ends that it writes to get the numbers that it knows."""
+        os.dup2(self._output_end, 1)
+        os.dup2(self._output_end, 2)
+        os.dup2(self._result_end, policy.RESULT_FD)
+
+    def close_child_ends(self) -> None:
+        os.close(self._result_end)
+        os.close(self._output_end)
+
+    def close(self) -> None:
+        os.close(self.result_fd)
+        os.close(self.output_fd)
 
 
 # --- one check --------------------------------------------------------------------------------------------------------
@@ -167,23 +191,19 @@ class _Zygote:
         if kind != b"J":  # a cancel that came too late
             return
         self._job.read_all(_CONTROL_FD, size)
-        result_fd, result_end = os.pipe()
-        output_fd, output_end = os.pipe()
+        pipes = _Pipes()
         began = time.monotonic()
         pid = os.fork()
         if not pid:
-            self._be_the_child(Child(self._pid, result_end, output_end))
-        os.close(result_end)
-        os.close(output_end)
+            self._be_the_child(pipes)
+        pipes.close_child_ends()
         self._job.wipe()
         try:
-            why, printed = self._watch(number, began, result_fd, output_fd)
+            why, printed = self._watch(number, began, pipes)
         finally:
             _kill(pid)
-        os.set_blocking(output_fd, False)
-        printed += self._drain(output_fd)
-        os.close(result_fd)
-        os.close(output_fd)
+        printed += self._drain(pipes.output_fd)
+        pipes.close()
         _, status, used = os.wait4(pid, 0)
         end = {
             "why": why,
@@ -203,11 +223,12 @@ class _Zygote:
         self._frame.wipe()
         return kind, number, size
 
-    def _be_the_child(self, info: Child) -> NoReturn:
+    def _be_the_child(self, pipes: _Pipes) -> NoReturn:
         code = 1
         try:
+            pipes.become_standard()
             for layer in self._walls:
-                layer.enter(info)
+                layer.enter(self._pid)
             os.write(policy.RESULT_FD, READY)
             code = 0
             child.run(bytes(self._job.view()))
@@ -215,9 +236,9 @@ class _Zygote:
             # Whatever happened: the lines on the result pipe are the answer, and this process must not return.
             os._exit(code)
 
-    def _watch(self, number: int, began: float, result_fd: int, output_fd: int) -> tuple[str, int]:
+    def _watch(self, number: int, began: float, pipes: _Pipes) -> tuple[str, int]:
         """Reads until the child closed its result pipe. Returns why it has to end ("" by itself), and bytes printed."""
-        poll = select.poll()
+        poll, result_fd, output_fd = select.poll(), pipes.result_fd, pipes.output_fd
         for fd in (_CONTROL_FD, result_fd, output_fd):
             poll.register(fd, select.POLLIN)
         printed = 0
@@ -249,6 +270,7 @@ class _Zygote:
         return got
 
     def _drain(self, fd: int) -> int:
+        os.set_blocking(fd, False)
         printed = 0
         try:
             while printed <= policy.OUTPUT_MAX and (got := self._read_output(fd)):

@@ -1,0 +1,162 @@
+"""The walls: each is shown to hold or is named missing with a reason, and what is missing stops nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tutor.model import LANGS
+from tutor.sandbox import LayerState, Returned, Sandbox, SandboxUnavailable, Template, client
+from tutor.sandbox.layers import LAYERS
+from tutor.strings import say, text
+
+TEMPLATE = Template.of("def f(a):\n    return ______\n", "______", "f")
+
+#: Starts the warm process after `PATCH`: how a kernel without some wall looks from inside.
+BOOT = """
+import importlib, sys, types
+for name, path in (("tutor", []), ("tutor.sandbox", [{folder!r}])):
+    shell = types.ModuleType(name)
+    shell.__path__ = path
+    sys.modules[name] = shell
+from tutor.sandbox import kernel, layers, policy, syscall_filter
+{patch}
+importlib.import_module("tutor.sandbox.zygote").serve(int(sys.argv[1]))
+"""
+
+
+def start(patch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
+    boot = tmp_path / "boot.py"
+    boot.write_text(BOOT.format(folder=str(Path(client.__file__).parent), patch=patch))
+    monkeypatch.setattr(client, "_BOOT", boot)
+    return Sandbox()
+
+
+def states(sandbox: Sandbox) -> dict[str, LayerState]:
+    return {layer.name: layer for layer in sandbox.layers()}
+
+
+def test_every_wall_is_named_with_a_title_in_both_languages() -> None:
+    with Sandbox() as sandbox:
+        layers = sandbox.layers()
+    assert [layer.name for layer in layers] == [layer.name for layer in LAYERS]
+    for layer in layers:
+        assert layer.active == (layer.why is None)
+        for lang in LANGS:
+            assert text(lang, f"check.layer_{layer.name}")
+            assert layer.why is None or say(lang, layer.why)
+
+
+#: A patch, the walls that are missing then, and the reason that is given.
+REFUSALS = [
+    ("kernel.landlock_abi = lambda: (_ for _ in ()).throw(OSError(38, 'none'))", {"landlock"}, "wall_not_in_kernel"),
+    ("kernel.landlock_abi = lambda: (_ for _ in ()).throw(OSError(95, 'off'))", {"landlock"}, "wall_switched_off"),
+    ("kernel.landlock_abi = lambda: (_ for _ in ()).throw(OSError(1, 'no'))", {"landlock"}, "wall_forbidden"),
+    ("kernel.landlock_abi = lambda: (_ for _ in ()).throw(OSError(12, 'odd'))", {"landlock"}, "wall_error"),
+    ("kernel.landlock_nothing = lambda abi: None", {"landlock"}, "wall_no_effect"),
+    ("kernel.seccomp = lambda *a: (_ for _ in ()).throw(OSError(22, 'none'))", {"seccomp"}, "wall_not_in_kernel"),
+    ("kernel.seccomp = lambda *a: None", {"seccomp"}, "wall_no_effect"),
+    ("syscall_filter.ARCHITECTURES.clear()", {"seccomp"}, "wall_no_table"),
+    (
+        "layers._kernel = None",
+        {"no-new-privileges", "untraceable", "parent-death", "landlock", "seccomp"},
+        "wall_not_linux",
+    ),
+    ("policy.RLIMITS = (('NO_SUCH', 0),)", {"limits"}, "wall_no_limit"),
+    ("layers.ProcessGroup.enter = lambda self, parent: None", {"process-group"}, "wall_no_effect"),
+]
+
+
+@pytest.mark.parametrize(("patch", "missing", "why"), REFUSALS, ids=lambda value: str(value)[:60])
+def test_a_missing_wall_is_named_and_the_others_stand(
+    patch: str, missing: set[str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with start(patch, tmp_path, monkeypatch) as sandbox:
+        found = states(sandbox)
+        assert {name for name, layer in found.items() if not layer.active} == missing
+        for name in missing:
+            message = found[name].why
+            assert message is not None
+            assert message.key == f"check.{why}"
+            assert all(say(lang, message) for lang in LANGS)
+        assert sandbox.run(TEMPLATE, "a + 1", [(1,)]).results == (Returned(2),)
+
+
+def test_without_a_trial_that_tells_there_is_no_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with start("layers.Seccomp.prove = lambda self: layers.os.abort()", tmp_path, monkeypatch) as sandbox:
+        with pytest.raises(SandboxUnavailable) as caught:
+            sandbox.layers()
+        assert "the trial of the walls ended without an answer" in caught.value.log
+
+
+@pytest.mark.parametrize("abi", [1, 2, 3, 4, 5])
+def test_older_landlocks_are_asked_for_what_they_know(
+    abi: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Sandbox() as here:
+        if not states(here)["landlock"].active:
+            pytest.skip("this kernel has no Landlock to ask for less of")
+    with start(f"kernel.landlock_abi = lambda: {abi}", tmp_path, monkeypatch) as sandbox:
+        assert states(sandbox)["landlock"].active
+        assert sandbox.run(TEMPLATE, "a + 1", [(1,)]).results == (Returned(2),)
+
+
+def test_a_wall_that_stood_in_the_trial_and_fails_later_is_the_tools_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patch = """
+entered = layers.Limits.enter
+def enter(self, parent):
+    if layers.os.getppid() in seen:
+        raise OSError(12, "no memory")
+    return entered(self, parent)
+seen = set()
+layers.Limits.enter = enter
+from tutor.sandbox import zygote
+build = zygote._build_walls
+zygote._build_walls = lambda: (build(), seen.add(layers.os.getpid()))[0]
+"""
+    with start(patch, tmp_path, monkeypatch) as sandbox:
+        assert states(sandbox)["limits"].active
+        outcome = sandbox.run(TEMPLATE, "a", [(1,)])
+        assert outcome.ending == "broke"
+        assert outcome.message is not None
+        assert outcome.message.key == "check.broke_walls"
+
+
+def test_the_warm_process_knows_nothing_of_the_exercise() -> None:
+    names = "[n for n in __import__('sys').modules if n.startswith('tutor')]"
+    with Sandbox() as sandbox:
+        (result,) = sandbox.run(TEMPLATE, names, [(1,)]).results
+    assert isinstance(result, Returned)
+    assert sorted(result.value) == [
+        "tutor",
+        "tutor.sandbox",
+        "tutor.sandbox.child",
+        "tutor.sandbox.kernel",
+        "tutor.sandbox.layers",
+        "tutor.sandbox.policy",
+        "tutor.sandbox.syscall_filter",
+        "tutor.sandbox.values",
+        "tutor.sandbox.wire",
+        "tutor.sandbox.zygote",
+    ]
+
+
+def test_a_run_that_only_waits_is_tried_once_more_before_it_is_said_to_take_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = []
+    with start("policy.WALL_S = 0.1", tmp_path, monkeypatch) as sandbox:
+        once = sandbox._run
+
+        def count(*args: object) -> object:
+            runs.append(1)
+            return once(*args)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(sandbox, "_run", count)
+        outcome = sandbox.run(TEMPLATE, "__import__('time').sleep(60)", [(1,)])
+        assert (outcome.ending, len(runs)) == ("limit", 2)
+        assert sandbox.run(TEMPLATE, "a", [(1,)]).ending == "ok"
+        assert len(runs) == 3
