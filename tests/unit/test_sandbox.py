@@ -146,7 +146,7 @@ found = len(warm._job._bytes) > warm._job.length > 0
 
 def test_no_text_of_the_last_learner_is_left_in_memory(sandbox: Sandbox) -> None:
     """The warm process wipes what passed through it: its memory is the next child's."""
-    long = "print('my own secret' * 9999) or ['my own secret' * 200] * 9"
+    long = f"print('my own secret' * 9999) or ['my own secret' * 200] * 9  {'#' * 2000}"
     assert sandbox.run(TEMPLATE, long, [(1,)]).ending == "ok"
     outcome = sandbox.run(TEMPLATE, f"exec({LEFT!r}, s := {{}}) or (s['left'], s['found'])", [(1,)])
     assert outcome.results == (Returned(([], True)),)
@@ -276,7 +276,7 @@ def test_a_hundred_checks_leave_nothing() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     before = {path.name for path in Path("/proc/self/fd").iterdir()}
     with Sandbox() as sandbox:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, before)) + 16, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(before) + 32, hard))
         try:
             pid = zygote(sandbox)
         finally:
