@@ -7,6 +7,7 @@ import importlib.util
 import sys
 import tomllib
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -65,14 +66,13 @@ def load_folder(folder: Path, checks: Path) -> Lesson:
             number=about["number"],
             title=_both(about["title"]),
             folder=folder,
-            version=_hash(folder),
-            checks_version=_hash(checks),
             steps=tuple(_step(folder, name) for name in about["steps"]),
             claims={claim.id: claim for claim in map(_claim, _toml(folder / "claims.toml")["claim"])},
             figures={figure.id: figure for figure in map(_figure, _toml(folder / "figures.toml")["figure"])},
             questions=tuple(Question(q["id"], _both(q["text"]), q["points"]) for q in about["question"]),
             demos=demos,
-            exercise=_exercise(folder, checks, about["exercise"]),
+            read_exercise=partial(_exercise, folder, checks, about["exercise"]),
+            read_versions=lambda: (_hash(folder), _hash(checks)),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CatalogError(f"{folder.name}: {type(error).__name__}: {error}") from error
@@ -150,7 +150,14 @@ def _demo(path: Path) -> Demo:
 
 
 def _exercise(folder: Path, checks: Path, about: Mapping[str, str]) -> Exercise:
-    module = _module(checks / "exercise.py")
+    path = checks / "exercise.py"
+    try:
+        return _exercise_of(folder, _module(path), about)
+    except (KeyError, TypeError, ValueError, AttributeError, SyntaxError, ImportError) as error:
+        raise CatalogError(f"{path}: {type(error).__name__}: {error}") from error
+
+
+def _exercise_of(folder: Path, module: ModuleType, about: Mapping[str, str]) -> Exercise:
     return Exercise(
         function=about["function"],
         template=_text(folder / about["file"]),

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 SpanKind = Literal["plain", "code", "strong"]
 
@@ -25,41 +24,34 @@ class LessonTextError(ValueError):
     """The text of a step cannot be read; the message names the line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     kind: SpanKind
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     level: int
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Fence:
+class Fence(NamedTuple):
     language: str
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimMark:
+class ClaimMark(NamedTuple):
     claim: str
 
 
-@dataclass(frozen=True, slots=True)
-class FigureMark:
+class FigureMark(NamedTuple):
     figure: str
 
 

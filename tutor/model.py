@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Lang = Literal["zh", "en"]
 LANGS: tuple[Lang, ...] = ("zh", "en")
@@ -15,8 +16,7 @@ LANGS: tuple[Lang, ...] = ("zh", "en")
 Plain = Any
 
 
-@dataclass(frozen=True, slots=True)
-class Bilingual:
+class Bilingual(NamedTuple):
     """One text in both languages, each written for its readers."""
 
     zh: str
@@ -28,7 +28,7 @@ class Bilingual:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A sentence for a learner, named by its key in `tutor/text/`, so that the language may change after it was made."""
+    """A sentence for a learner, named by its key in `tutor/text/`: its language may change after it was made."""
 
     key: str
     args: Mapping[str, str | int | float] = field(default_factory=dict)
@@ -65,8 +65,7 @@ class Source(StrEnum):
 # --- the lesson -------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One step of the lesson, at most two screens long; `text` is in the notation of `lesson_text.py`."""
 
     id: str
@@ -74,8 +73,7 @@ class Step:
     text: Bilingual
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What was observed of a claim elsewhere: where (GPU or CPU, versions), when (YYYY-MM), and the finding."""
 
     where: str
@@ -84,8 +82,7 @@ class Record:
     text: Bilingual
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A sentence of the lesson that a machine can test.
 
     `says` is what the lesson itself says of it and `condition` on what that depends. `demo` names the experiment,
@@ -100,8 +97,7 @@ class Claim:
     records: tuple[Record, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FigureStep:
+class FigureStep(NamedTuple):
     """One way through a figure: the labels that light up and the sentence that says why."""
 
     lit: tuple[str, ...]
@@ -118,8 +114,7 @@ class Figure:
     steps: tuple[FigureStep, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A free-text question; `rule` is the name of its rubric (q1, q2, q3)."""
 
     id: str
@@ -127,8 +122,7 @@ class Question:
     points: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """One thing to predict before a demo runs: a whole number, or one of `choices`."""
 
     id: str
@@ -163,23 +157,20 @@ class Demo:
 # --- the exercise -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One call of the exercise's function with plain literals."""
 
     args: tuple[Plain, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(NamedTuple):
     """An exception as data: the name of its built-in type, and its text."""
 
     kind: str
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(NamedTuple):
     """A given assertion: the call and the value that a right function returns."""
 
     id: str
@@ -188,8 +179,7 @@ class Assertion:
     hint: Bilingual
 
 
-@dataclass(frozen=True, slots=True)
-class WrongVersion:
+class WrongVersion(NamedTuple):
     """A mistake that somebody makes, as a whole function; shown only after an edge input has caught it.
 
     `given_catches` says why the given assertions catch it already, None when they let it live.
@@ -221,22 +211,31 @@ class Exercise:
     malformed: Callable[[tuple[Plain, ...]], Message | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lesson:
-    """A lesson as a whole. `version` is a hash over its files, `checks_version` one over its checks."""
+    """A lesson as a whole. What the first screen does not show is read when it is first asked for."""
 
     id: str
     number: int
     title: Bilingual
     folder: Path
-    version: str
-    checks_version: str
     steps: tuple[Step, ...]
     claims: Mapping[str, Claim]
     figures: Mapping[str, Figure]
     questions: tuple[Question, ...]
     demos: Mapping[str, Demo]
-    exercise: Exercise
+    read_exercise: Callable[[], Exercise]
+    read_versions: Callable[[], tuple[str, str]]
+
+    @cached_property
+    def exercise(self) -> Exercise:
+        """The blank and its judge's knowledge. Raises `catalog.CatalogError`."""
+        return self.read_exercise()
+
+    @cached_property
+    def versions(self) -> tuple[str, str]:
+        """A hash over the lesson's files and one over its checks."""
+        return self.read_versions()
 
 
 # --- judging ----------------------------------------------------------------------------------------------------------

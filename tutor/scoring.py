@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from tutor.model import Lesson, Message
 from tutor.progress import Progress
 
 PASS_AT = 8
+#: Points of the given assertions.
+NORMAL = 2
 
 #: The vetoes of the lesson; an instructor alone speaks them.
 VETOES = ("guess", "isolation", "tail", "failure-path")
@@ -22,8 +24,7 @@ class Giver(StrEnum):
     NOBODY = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One part of the score. `needs` says what is still missing, None when it is full."""
 
     id: str
@@ -33,8 +34,7 @@ class Part:
     needs: Message | None
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One line of what it takes to pass, and whether it is met; `says` names it."""
 
     id: str
@@ -42,15 +42,12 @@ class Rule:
     says: Message
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """The parts in the lesson's order, their sum, and the pass rule. `final` is what an instructor has scored, None as
     long as none has; nothing is passed before that."""
 
     parts: tuple[Part, ...]
     rules: tuple[Rule, ...]
-    caught: int
-    wrong_versions: int
     final: int | None = None
 
     @property
@@ -67,7 +64,7 @@ class Score:
 
 def score(progress: Progress, lesson: Lesson) -> Score:
     """The learner's score so far. The explanation and the questions are not scored yet, and count as nothing."""
-    normal = _normal(progress, lesson)
+    normal = _normal(progress)
     edge = _edge(progress)
     parts = (normal, edge, _explanation(progress), *(_question(progress, q.id, q.points) for q in lesson.questions))
     points = sum(part.points for part in parts)
@@ -79,11 +76,11 @@ def score(progress: Progress, lesson: Lesson) -> Score:
         Rule("points", points >= PASS_AT, Message("scoring.rule-points", {"points": points, "needed": PASS_AT})),
         Rule("vetoes", False, Message("scoring.rule-vetoes")),
     )
-    return Score(parts, rules, len(progress.caught), len(lesson.exercise.wrong))
+    return Score(parts, rules)
 
 
-def _normal(progress: Progress, lesson: Lesson) -> Part:
-    points, of = progress.normal_points(), len(lesson.exercise.given)
+def _normal(progress: Progress) -> Part:
+    points, of = progress.normal_points(), NORMAL
     needs: Message | None = None
     if progress.judged is None:
         needs = Message("scoring.needs-check")

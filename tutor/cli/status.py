@@ -35,7 +35,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
                 ],
                 "rules": [{"id": rule.id, "met": rule.met, "text": out.say(rule.says)} for rule in now.rules],
                 "caught": progress.caught,
-                "wrong_versions": now.wrong_versions,
+                "wrong_versions": len(lesson.exercise.wrong),
                 "claims": claims,
                 "evidence": list(progress.evidence),
                 "state": str(context.folder),
@@ -43,21 +43,20 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
             }
         )
     else:
-        _show(now, out)
+        _show(now, len(progress.caught), len(lesson.exercise.wrong), out)
         out.result(out.text("cli.status-claims", tried=len(progress.claims), of=len(lesson.claims)))
         out.result(out.text("cli.status-state", path=str(context.folder)))
     return Exit.GOOD
 
 
-def _show(now: Score, out: Output) -> None:
+def _show(now: Score, caught: int, wrong: int, out: Output) -> None:
     out.result(out.text("cli.status-head", points=now.points, of=now.of))
     for part in now.parts:
-        caught = part.id == "edge" and now.caught
         words = [
             out.text(f"scoring.part-{part.id}"),
             f"{part.points}/{part.of}",
             out.text(f"scoring.giver-{part.giver}"),
-            out.text("cli.status-caught", count=now.caught, of=now.wrong_versions) if caught else "",
+            out.text("cli.status-caught", count=caught, of=wrong) if part.id == "edge" and caught else "",
             out.say(part.needs) if part.needs else "",
         ]
         out.result("  " + "  ".join(word for word in words if word))

@@ -18,7 +18,6 @@ from textual.worker import Worker, WorkerState
 
 from tutor.cli.context import Context
 from tutor.journal import StateError
-from tutor.literals import safe_text
 from tutor.model import Claim, Message
 from tutor.progress import Evidence
 from tutor.session_lock import Owner
@@ -108,6 +107,8 @@ class TutorApp(FrameDiffApp[None]):
                 self.store.journal.only_read()
                 self.learner.say(self.store.journal.notices[-1], "caution")
             self.learner.draw_bars()
+
+        from tutor.literals import safe_text
 
         since = datetime.fromisoformat(other.since).astimezone() if other.since else None
         question = text(
@@ -280,6 +281,8 @@ class TutorApp(FrameDiffApp[None]):
     def _worker_changed(self, event: Worker.StateChanged) -> None:
         """Something that ran in the background broke: the learner is told, and nothing is counted."""
         if event.state is WorkerState.ERROR:
+            from tutor.literals import safe_text
+
             error = event.worker.error
             self.learner.say(
                 text(self.store.lang, "ui.tool_broke", why=safe_text(f"{type(error).__name__}: {error}")), "caution"

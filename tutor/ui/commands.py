@@ -4,16 +4,14 @@ palette are all made from this table. A command's words are `ui.do_<id>` (short)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Context = Literal["lesson", "code", "edge", "lab", "answer", "result"]
 WORK: tuple[Context, ...] = ("code", "edge", "lab", "answer", "result")
 TABS: tuple[str, ...] = ("lesson", "code", "edge", "lab", "q1", "q2", "q3", "result")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """`hot` keys work everywhere, in editors too; `keys` only outside editors. `where` is empty for everywhere.
 
     `editing` and `line` say whether the key line shows the command inside and outside an editor, `palette` whether the

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, cast
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Input, TextArea
 
 from tutor.model import CheckReport, Ending, Message
 from tutor.strings import say, text
@@ -29,7 +27,6 @@ from tutor.ui.screen_commands import ScreenCommands
 from tutor.ui.store import RETRY, SAVE_AFTER, Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.views import bars
-from tutor.ui.views.verdict import WORDS
 from tutor.ui.widgets.bars import Bar, Key, KeyLine, TabBar
 from tutor.ui.widgets.lines_view import LinesView
 
@@ -46,29 +43,6 @@ _WORD_KEYS = frozenset("bdf")
 class LearnerScreen(ScreenCommands, Screen[None]):
     """Holds the panes and runs commands on the one that is active."""
 
-    CSS = """
-    LearnerScreen { layout: vertical; background: $background; color: $foreground; overflow: hidden; }
-    #body { height: 1fr; }
-    #work { width: 1fr; height: 1fr; }
-    #divider { width: 2; display: none; }
-    LearnerScreen.-narrow.-working #lesson { display: none; }
-    LearnerScreen.-narrow.-reading #work { display: none; }
-    LearnerScreen.-wide #divider { display: block; }
-    LearnerScreen.-folded #lesson, LearnerScreen.-folded #divider { display: none; }
-    #work > Pane { display: none; }
-    #work > Pane.-shown { display: block; }
-    .auto { height: auto; }
-    TextArea, TextArea:focus {
-        border: none; padding: 0; height: 1fr; background: $background; color: $foreground;
-        scrollbar-size: 0 0;
-    }
-    TextArea .text-area--cursor { text-style: reverse; background: $background; color: $foreground; }
-    TextArea .text-area--selection { text-style: reverse; background: $background; }
-    Input, Input:focus { border: none; padding: 0; height: 1; background: $background; color: $foreground; }
-    Input .input--cursor { text-style: reverse; background: $background; color: $foreground; }
-    Input .input--selection { text-style: reverse; background: $background; }
-    """
-
     BINDINGS = [
         Binding("escape", "escape", priority=True, show=False),
         *(Binding(key, f"hot('{command.id}')", priority=True, show=False) for key, command in commands.hot_keys()),
@@ -81,7 +55,13 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self.top = Bar(theme, id="top")
         self.tabs = TabBar(theme, id="tabs")
         self.lesson = LessonPane(store, theme)
+        self.body, self.work = Widget(id="body"), Widget(id="work")
         self.divider = LinesView(theme, id="divider")
+        for box, layout in ((self.body, "horizontal"), (self.work, "vertical")):
+            box.styles.width = box.styles.height = "1fr"
+            box.styles.layout = layout
+        self.divider.styles.width = 2
+        self.styles.overflow_x = self.styles.overflow_y = "hidden"
         self.divider.can_focus = False
         self.divider.before_paint = self._divide
         self.message = Bar(theme, id="message")
@@ -93,6 +73,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self.tab = wanted if wanted != "lesson" else "code"
         self.box = ""
         self._place_kept = store.progress.place
+        self.folded = False
         self._too_small = False
         self._sized = Size(0, 0)
         self._saving = False
@@ -101,10 +82,10 @@ class LearnerScreen(ScreenCommands, Screen[None]):
     def compose(self) -> ComposeResult:
         yield self.top
         yield self.tabs
-        with Horizontal(id="body"):
+        with self.body:
             yield self.lesson
             yield self.divider
-            yield Vertical(id="work")
+            yield self.work
         yield self.message
         yield self.keys
 
@@ -138,15 +119,17 @@ class LearnerScreen(ScreenCommands, Screen[None]):
 
     @property
     def editing(self) -> bool:
+        from textual.widgets import Input, TextArea
+
         return isinstance(self.focused, TextArea | Input)
 
     def _pane(self, tab: str) -> Pane:
         """The pane of a work tab, made when it is first opened."""
         if tab not in self.panes:
             self.panes[tab] = self._make(tab)
-            self.query_one("#work").mount(self.panes[tab])
+            self.work.mount(self.panes[tab])
         for name, pane in self.panes.items():
-            pane.set_class(name == tab, "-shown")
+            pane.display = name == tab
         return self.panes[tab]
 
     def _make(self, tab: str) -> Pane:
@@ -178,8 +161,8 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         if not self.reading:
             self.tab = tab
             self._pane(tab)
-        elif self.has_class("-folded"):
-            self.remove_class("-folded")
+        else:
+            self.folded = False
         self._arrange()
         if focus:
             self.set_focus(self.active.home())
@@ -188,10 +171,9 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self._keep_place()
 
     def _arrange(self) -> None:
-        self.set_class(self.wide, "-wide")
-        self.set_class(not self.wide, "-narrow")
-        self.set_class(self.reading, "-reading")
-        self.set_class(not self.reading, "-working")
+        self.lesson.display = self.reading or (self.wide and not self.folded)
+        self.divider.display = self.wide and not self.folded
+        self.work.display = self.wide or not self.reading
         width = self.app.size.width
         self.lesson.styles.width = min(77, max(55, width * 45 // 100)) if self.wide else "1fr"
         self.lesson.head.display = not self.wide
@@ -200,9 +182,10 @@ class LearnerScreen(ScreenCommands, Screen[None]):
 
     def fold(self) -> None:
         """Take the lesson away on a wide screen, or bring it back."""
-        self.set_class(not self.has_class("-folded"), "-folded")
-        if self.has_class("-folded") and self.reading:
+        self.folded = not self.folded
+        if self.folded and self.reading:
             self.show_tab(self.tab)
+        self._arrange()
         self.call_after_refresh(self.refill)
 
     def _marks(self) -> None:
@@ -235,7 +218,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self.top.set_parts(bars.top(self.store, self.box or self.tr("box_looking"), width))
         now = "lesson" if self.reading and not self.wide else self.tab
         lead: list[Part] = []
-        if self.wide and not self.has_class("-folded") and self.lesson.styles.width is not None:
+        if self.wide and not self.folded and self.lesson.styles.width is not None:
             lead = bars.step_lead(self.lesson.title(), int(self.lesson.styles.width.value), chosen=self.reading)
         parts, self.tabs.marks = bars.tabs(lang, now, lead)
         self.tabs.set_parts(parts)
@@ -364,7 +347,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             right = sum(edge.ending is Ending.PASSED for edge in report.edges)
             self.say(self.tr("judged_edges", right=right, of=len(report.edges)))
         else:
-            self.say(self.tr(f"judged_{report.ending}"), WORDS[report.ending])
+            self.say(self.tr(f"judged_{report.ending}"), "good" if report.ending is Ending.PASSED else "caution")
         self.saved_changed()
 
     def running_demo(self) -> tuple[str, int] | None:
@@ -474,7 +457,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
         if small != self._too_small:
             self._too_small = small
-            self.query_one("#body").display = not small
+            self.body.display = not small
             self.tabs.display = self.keys.display = not small
         if small:
             notice = self.tr("too_small", columns=event.size.width, rows=event.size.height)

@@ -7,8 +7,7 @@ ASCII words stay whole when they fit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, get_character_cell_size
 
@@ -37,8 +36,7 @@ _NO_START = set(",.;:!?)]}%，。、；：！？）】》」』〉…～")
 _NO_END = set("([{（【《「『〈")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One screen line. `item` names what a cursor may rest on, empty when there is nothing."""
 
     parts: tuple[Part, ...] = ()

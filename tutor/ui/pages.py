@@ -17,6 +17,7 @@ from tutor.ui.commands import outside
 from tutor.ui.lines import Line, Part, wrap
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.bars import Bar
+from tutor.ui.widgets.fields import Field
 from tutor.ui.widgets.lines_view import LinesView
 
 #: Makes the lines of a page for a language and a width.
@@ -139,7 +140,6 @@ class Ask(ModalScreen[bool]):
     CSS = """
     Ask { background: transparent; align: center bottom; }
     Ask > Vertical { height: auto; background: $background; }
-    Ask LinesView { height: auto; }
     """
 
     def __init__(self, theme: ThemeName, lang: Lang, question: str) -> None:
@@ -150,7 +150,9 @@ class Ask(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield LinesView(self._theme_name)
+            view = LinesView(self._theme_name)
+            view.styles.height = "auto"
+            yield view
 
     def on_mount(self) -> None:
         parts: list[Part] = [(self._question, "strong"), ("  " + text(self._lang, "ui.yes_no"), "focus")]
@@ -182,7 +184,7 @@ class SearchLine(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield self._bar
-            yield Input(max_length=100, compact=True)
+            yield Field(max_length=100, compact=True)
 
     def on_mount(self) -> None:
         self._bar.set_parts([(self._label, "strong")])

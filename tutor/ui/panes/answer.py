@@ -15,6 +15,7 @@ from tutor.ui.lines import Part, wrap
 from tutor.ui.panes.base import Pane
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
+from tutor.ui.widgets.fields import Prose
 from tutor.ui.widgets.lines_view import LinesView
 
 ANSWER_MAX = 4000
@@ -28,16 +29,11 @@ class AnswerPane(Pane):
     def __init__(self, store: Store, theme: ThemeName, question: Question) -> None:
         super().__init__(store, theme, id=question.id)
         self.question = question
-        self.asked = LinesView(theme, classes="auto")
-        self.area = TextArea(
-            store.draft(question.id),
-            soft_wrap=True,
-            tab_behavior="focus",
-            highlight_cursor_line=False,
-            max_checkpoints=500,
-        )
-        self.area.cursor_blink = False
-        self.note = LinesView(theme, classes="auto")
+        self.asked = LinesView(theme)
+        self.asked.styles.height = "auto"
+        self.area = Prose(store.draft(question.id), soft_wrap=True)
+        self.note = LinesView(theme)
+        self.note.styles.height = "auto"
         self.note.before_paint = self.refill
 
     def content(self) -> ComposeResult:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.message import Message as TextualMessage
 from textual.widget import Widget
 
@@ -19,14 +18,10 @@ from tutor.ui.widgets.bars import Bar
 from tutor.ui.widgets.lines_view import LinesView
 
 
-class Pane(Vertical):
+class Pane(Widget):
     """One pane. A command `x` of the table works here when there is a method `do_x`; it returns False to pass."""
 
     context: ClassVar[Context]
-
-    DEFAULT_CSS = """
-    Pane { height: 1fr; width: 1fr; }
-    """
 
     class Say(TextualMessage):
         """A sentence for the message row."""
@@ -48,6 +43,8 @@ class Pane(Vertical):
 
     def __init__(self, store: Store, theme: ThemeName, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
+        self.styles.width = self.styles.height = "1fr"
+        self.styles.layout = "vertical"
         self.store = store
         self.theme_name: ThemeName = theme
         self.head = Bar(theme, classes="head")

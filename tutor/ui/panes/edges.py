@@ -18,6 +18,7 @@ from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.views.edges import detail, halves, joined, shown_prediction, table
 from tutor.ui.widgets.bars import Bar
+from tutor.ui.widgets.fields import Field
 
 FIELDS = ("call", "predict", "why")
 #: The longest text of one field, in characters.
@@ -29,25 +30,22 @@ class EdgePane(ListPane):
 
     context: ClassVar[Context] = "edge"
 
-    DEFAULT_CSS = """
-    EdgePane #form { height: 6; display: none; }
-    EdgePane.-editing #form { display: block; }
-    """
-
     def __init__(self, store: Store, theme: ThemeName) -> None:
         super().__init__(store, theme, id="edge")
         self.chosen = next(iter(store.progress.edges), "")
         self.labels = {name: Bar(theme, classes="label") for name in FIELDS}
         self.fields = {
-            name: Input(id=f"edge-{name}", max_length=FIELD_MAX, compact=True, select_on_focus=False)
+            name: Field(id=f"edge-{name}", max_length=FIELD_MAX, compact=True, select_on_focus=False)
             for name in FIELDS
         }
+        self.form = Vertical()
         self._undone: list[tuple[str, str, str]] = []
         self._filling = False
 
     def content(self) -> ComposeResult:
         yield self.body
-        with Vertical(id="form"):
+        self.form.styles.height, self.form.display = 2 * len(FIELDS), False
+        with self.form:
             for name in FIELDS:
                 yield self.labels[name]
                 yield self.fields[name]
@@ -104,7 +102,7 @@ class EdgePane(ListPane):
         self.fields["predict"].value = shown_prediction(prediction)
         self.fields["why"].value = edge.why if edge else ""
         self._filling = False
-        self.add_class("-editing")
+        self.form.display = True
         self.fields["call"].focus()
         self.fields["call"].cursor_position = len(self.fields["call"].value)
         self.refill()
@@ -112,7 +110,7 @@ class EdgePane(ListPane):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        if self._filling or not self.has_class("-editing"):
+        if self._filling or not self.form.display:
             return
         self._keep()
 
@@ -137,14 +135,14 @@ class EdgePane(ListPane):
             self.close_form()
 
     def leave_editor(self) -> None:
-        if self.has_class("-editing"):
+        if self.form.display:
             self.close_form()
 
     def close_form(self) -> None:
         """Keep what stands in the fields and go back to the table."""
         self._keep()
         self.store.flush()
-        self.remove_class("-editing")
+        self.form.display = False
         self.body.focus()
         self.refill()
 

@@ -22,7 +22,7 @@ class ResultPane(ListPane):
     def refill(self) -> None:
         self.draw_title()
         width = max(30, self.body.size.width - 1)
-        lines = result_lines(self.store.score, self.store.progress, self.store.lang, width)
+        lines = result_lines(self.store.lesson, self.store.progress, self.store.lang, width)
         first = next(row.item for row in lines if row.item)
         self.body.show(lines, item=self.body.item or first)
 

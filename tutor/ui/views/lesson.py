@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tutor import lesson_text
 from tutor.model import Claim, Figure, Lang, Lesson, Source, Step, Verdict
@@ -22,8 +22,7 @@ MARKS: Mapping[Verdict | None, tuple[str, Role]] = {
 FIGURE_WIDE = 76
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """What this learner's machine said of a claim: the verdict, its evidence id, and where the numbers come from."""
 
     verdict: Verdict
@@ -31,8 +30,7 @@ class Seen:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class LessonState:
+class LessonState(NamedTuple):
     """What a step's lines depend on besides its text: verdicts by claim, whether torch is here, the figure's step."""
 
     seen: Mapping[str, Seen]

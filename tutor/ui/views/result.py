@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from tutor.model import Lang
+from tutor import scoring
+from tutor.model import Lang, Lesson
 from tutor.progress import Progress
-from tutor.scoring import Giver, Part, Score
+from tutor.scoring import Giver, Part
 from tutor.strings import say, text
 from tutor.ui.lines import BLANK, Line, Role, fit, line, wrap
+from tutor.ui.lines import Part as UiPart
 
 #: Which tab mends which part.
 TABS = {"normal": "code", "edge": "edge", "explanation": "edge", "q1": "q1", "q2": "q2", "q3": "q3"}
 
 
-def result_lines(score: Score, progress: Progress, lang: Lang, width: int) -> list[Line]:
+def result_lines(lesson: Lesson, progress: Progress, lang: Lang, width: int) -> list[Line]:
     """Each part is an item `part:ID`; Enter goes where it is mended."""
+    score = scoring.score(progress, lesson)
     out = wrap([(text(lang, "ui.result_self"), "plain")], width)
     out.append(BLANK)
-    names = {part.id: text(lang, f"ui.part_{part.id}") for part in score.parts}
+    names = {part.id: text(lang, f"scoring.part-{part.id}") for part in score.parts}
     column = max(cell_len(name) for name in names.values()) + 2
     for part in score.parts:
         role: Role = "good" if part.points == part.of else "plain"
         head = f"  {fit(names[part.id], column)}{part.points}/{part.of}  "
-        row = line(head, (_giver(part, score, lang), role), item=f"part:{part.id}")
+        row = line(head, (_giver(part, lesson, progress, lang), role), item=f"part:{part.id}")
         out.append(row)
         if part.needs is not None:
             indent = " " * (column + 4)
             out += wrap([(say(lang, part.needs), "muted")], width, first=indent, rest=indent)
     out += [BLANK, line((text(lang, "ui.result_rules"), "title"))]
     for rule in score.rules:
-        mark, colour = ("[x]", "good") if rule.met else ("[ ]", "plain")
-        out += wrap([(mark, colour), (" " + say(lang, rule.says), "plain")], width, first="  ", rest="      ")  # type: ignore[list-item]
+        mark: UiPart = ("[x]", "good") if rule.met else ("[ ]", "plain")
+        out += wrap([mark, (" " + say(lang, rule.says), "plain")], width, first="  ", rest="      ")
     agreed = [one.record for one in progress.evidence.values() if one.record.get("agreed") is not None]
     if agreed:
         out.append(BLANK)
@@ -40,7 +43,9 @@ def result_lines(score: Score, progress: Progress, lang: Lang, width: int) -> li
     return out
 
 
-def _giver(part: Part, score: Score, lang: Lang) -> str:
+def _giver(part: Part, lesson: Lesson, progress: Progress, lang: Lang) -> str:
+    giver = text(lang, f"scoring.giver-{part.giver}")
     if part.id == "edge" and part.giver is Giver.MACHINE:
-        return text(lang, "ui.given_edge", caught=score.caught, of=score.wrong_versions)
-    return text(lang, f"ui.given_{part.giver}")
+        caught = text(lang, "ui.edge_score", caught=len(progress.caught), of=len(lesson.exercise.wrong))
+        return f"{giver}, {caught}"
+    return giver

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import events
@@ -17,7 +17,7 @@ from tutor.ui.widgets.lines_view import LinesView
 class Bar(LinesView, can_focus=False):
     """One row of parts."""
 
-    DEFAULT_CSS = "Bar { height: 1; }"
+    HEIGHT = 1
 
     def set_parts(self, parts: Sequence[Part]) -> None:
         row = Line(crop(tuple(parts), self.size.width or 10_000))
@@ -44,8 +44,7 @@ class TabBar(Bar, can_focus=False):
                 self.post_message(self.Chosen(name))
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """An entry of the key line: the command and how it is written there."""
 
     command: str
@@ -55,7 +54,7 @@ class Key:
 class KeyLine(LinesView, can_focus=True):
     """The keys that work now. With the focus it is a menu: Left, Right and Enter; its first item goes back in."""
 
-    DEFAULT_CSS = "KeyLine { height: 1; }"
+    HEIGHT = 1
 
     class Chosen(Message):
         def __init__(self, command: str) -> None:

@@ -12,17 +12,17 @@ from rich.style import Style
 from rich.text import Text
 from textual.message import Message
 from textual.strip import Strip
-from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 from tutor.blanks import Blank
 from tutor.ui.theme import ThemeName, roles
 from tutor.ui.widgets import syntax
+from tutor.ui.widgets.fields import Prose
 
 GUTTER = 2
 
 
-class BlankEditor(TextArea):
+class BlankEditor(Prose):
     """Shows `blank.fill(text)`; `blank_text` is what stands in the blank."""
 
     class Locked(Message):
@@ -34,15 +34,7 @@ class BlankEditor(TextArea):
         self._roles = roles(theme)
         self._styled: tuple[str, list[Text]] = ("", [])
         self.colour = False
-        super().__init__(
-            blank.fill(text),
-            soft_wrap=False,
-            tab_behavior="focus",
-            highlight_cursor_line=False,
-            max_checkpoints=500,
-        )
-        self.cursor_blink = False
-        self.match_cursor_bracket = False
+        super().__init__(blank.fill(text), soft_wrap=False)
 
     # --- the blank ---------------------------------------------------------------------------------------------------
 
