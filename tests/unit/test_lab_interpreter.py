@@ -87,7 +87,9 @@ def test_torch_is_found_without_being_imported(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch" / "__init__.py").write_text("raise SystemExit('imported')")
     (tmp_path / "torch-2.99.0.dist-info").mkdir()
-    (tmp_path / "torch-2.99.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.99.0\n")
+    (tmp_path / "torch-2.99.0.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: torch\nVersion: 2.99.0\n"
+    )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert find(sys.executable, {}).torch_version == "2.99.0"
     assert "torch" not in sys.modules

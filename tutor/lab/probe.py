@@ -45,8 +45,12 @@ class Watch:
     """A function under torch.compile with a backend that counts graphs, notes who served a call, and runs the graph as
     it is: no code is generated, so a compilation takes some 10 ms and needs no compiler."""
 
+    _used = False
+
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        torch.compiler.reset()  # Entries belong to the function's code, whoever compiled it before.
+        if Watch._used:  # Entries belong to the function's code. With CUDA a reset imports Inductor, some 3 s.
+            torch.compiler.reset()
+        Watch._used = True
         self._function = function
         self._ran: list[str] = []
         self._graphs = 0
