@@ -93,12 +93,13 @@ def _sources() -> Iterator[tuple[str, ast.Module]]:
             yield str(path.relative_to(ROOT)), ast.parse(path.read_bytes())
 
 
+_ANYTHING = "[a-z0-9_-]+"
 _KEY = re.compile(rf"({'|'.join(SECTIONS)})\.[a-z0-9_-]+")
 
 
 def _as_pattern(node: ast.JoinedStr) -> str:
     return "".join(
-        re.escape(part.value) if isinstance(part, ast.Constant) and isinstance(part.value, str) else "[a-z0-9_-]+"
+        re.escape(part.value) if isinstance(part, ast.Constant) and isinstance(part.value, str) else _ANYTHING
         for part in node.values
     )
 
@@ -163,42 +164,43 @@ def test_every_field_is_given_where_a_sentence_is_made() -> None:
 
 def test_every_key_is_used() -> None:
     whole = {use.key for use in USES if not use.is_pattern}
-    patterns = [use.key for use in USES if use.is_pattern]
-    whole |= {key + ending for key in whole for ending in _endings()}
-    words, shapes = _words(), _shapes()
-    unused = [key for key in KEYS if key not in whole and not any(_reaches(p, key, words, shapes) for p in patterns)]
-    assert unused == []
+    endings = _endings()
+    whole |= {key + ending for key in whole for ending in endings}
+    patterns = {use.key.replace(_ANYTHING, f"({_ANYTHING})") for use in USES if use.is_pattern}
+    compiled, shapes, words = [re.compile(each) for each in patterns], _shapes(), _words()
 
+    def is_word(part: str) -> bool:
+        """A word of the code, some of them joined, or of the shape of a text that the code puts together."""
+        joined = all(piece in words for piece in part.split("-"))
+        return part in words or joined or any(shape.fullmatch(part) for shape in shapes)
 
-def _reaches(pattern: str, key: str, words: set[str], shapes: set[str]) -> bool:
-    """Whether the code can make `key` from a pattern: its variable parts are words that stand somewhere in the code,
-    or have the shape of a text that the code puts together."""
-    match = re.fullmatch(pattern.replace("[a-z0-9_-]+", "([a-z0-9_-]+)"), key)
-    return match is not None and all(
-        part in words or all(piece in words for piece in part.split("-")) or any(re.fullmatch(s, part) for s in shapes)
-        for part in match.groups()
-    )
+    def is_made(key: str) -> bool:
+        """Whether the code can make `key` from a pattern."""
+        return any(match and all(map(is_word, match.groups())) for match in (each.fullmatch(key) for each in compiled))
+
+    assert [key for key in KEYS if key not in whole and not is_made(key)] == []
 
 
 def _endings() -> set[str]:
     """What the code puts behind something: `f"{key}_demo"`."""
-    return {
+    found = {
         str(node.values[1].value)
         for _, tree in _sources()
         for node in ast.walk(tree)
         if isinstance(node, ast.JoinedStr) and len(node.values) == 2 and isinstance(node.values[1], ast.Constant)
     }
+    return {ending for ending in found if re.fullmatch("[_-][a-z0-9_-]+", ending)}
 
 
-def _shapes() -> set[str]:
+def _shapes() -> list[re.Pattern[str]]:
     """The patterns of all texts that the code puts together out of a word and something else."""
     found = {
         _as_pattern(node)
         for _, tree in _sources()
         for node in ast.walk(tree)
-        if isinstance(node, ast.JoinedStr) and len(node.values) > 1
+        if isinstance(node, ast.JoinedStr) and len(node.values) == 2 and isinstance(node.values[0], ast.Constant)
     }
-    return {shape for shape in found if re.fullmatch(r"[a-z0-9_\\-]+\[a-z0-9_-\]\+", shape)}
+    return [re.compile(shape) for shape in found if re.match(r"[a-z][a-z0-9_\\-]+", shape)]
 
 
 def _words() -> set[str]:
