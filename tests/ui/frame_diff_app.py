@@ -3,7 +3,8 @@
     python -m tests.ui.frame_diff_app plain|diff [theme]
 
 F2 a modal screen, F3 suspend (a child prints), F4 the next theme, F5 bell, clipboard and title, F8 a notice, Ctrl+L
-redraw, F12 sets the window title to "frame N" once everything pressed so far has been painted.
+redraw, F12 sets the window title to "frame N" once everything pressed so far has been painted (it is
+no priority binding: it takes the way of the other keys, behind them).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ CODE = "".join(
     f"    return tuple(-1 if d in 动态 else size for d, size in enumerate(shape))  # {n * n}\n\n"
     for n in range(60)
 )
-THEMES = ["textual-dark", "textual-light", "ansi-dark", "dracula"]
+THEMES = ["textual-dark", "textual-light", "ansi-dark", "ansi-light", "dracula"]
 
 
 class Question(ModalScreen[None]):
@@ -41,7 +42,7 @@ class Question(ModalScreen[None]):
     Question { align: center middle; }
     Question Vertical { width: 31; height: 7; border: thick $accent; background: $surface; }
     """
-    BINDINGS = [Binding("escape", "dismiss")]
+    BINDINGS = [Binding("escape", "dismiss"), Binding("f12", "app.mark")]
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -64,7 +65,7 @@ def app_class(base: type[App[None]]) -> type[App[None]]:
             Binding("f5", "noise", show=False),
             Binding("f8", "tell", show=False),
             Binding("f9", "alone", show=False),
-            Binding("f12", "mark", show=False, priority=True),
+            Binding("f12", "mark", show=False),
             Binding("ctrl+l", "redraw", show=False, priority=True),
         ]
         marks = 0

@@ -115,7 +115,8 @@ class ScreenView:
     @property
     def rows(self) -> list[str]:
         """The text of each row, without trailing blanks."""
-        return [row.rstrip() for row in self.screen.display]
+        buffer, columns = self.screen.buffer, range(self.screen.columns)
+        return ["".join(buffer[y][x].data for x in columns).rstrip() for y in range(self.screen.lines)]
 
     @property
     def text(self) -> str:
@@ -280,6 +281,18 @@ class Terminal:
     def kill(self, number: signal.Signals) -> None:
         """Send a signal to the program."""
         self.process.send_signal(number)
+
+    def wait_for_stop(self, *, deadline_s: float = DEADLINE_S) -> None:
+        """Read until the program is stopped by a signal. Raises AssertionError at the deadline."""
+        end = time.monotonic() + deadline_s
+        while not (stopped := os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG)):
+            assert time.monotonic() < end, f"not stopped within {deadline_s} s"
+            self._read(0.01)
+        assert stopped.si_code == os.CLD_STOPPED
+
+    def inject(self, data: bytes) -> None:
+        """Show what another program writes to the same terminal."""
+        self._emulator.feed(data)
 
     def mark(self) -> int:
         """A place in the output, for `bytes_since`."""
