@@ -97,8 +97,9 @@ class Judge:
             return Outcome("refused", Message("check.refused_unfilled")), asked
         order = self._random.sample(range(len(asked)), len(asked))
         outcome = self.sandbox.run(self._template, expr, [asked[index].args for index in order])
-        for index, result in zip(order, outcome.results, strict=False):  # a run that ended early has fewer
-            asked[index].result = result
+        if outcome.ending == "ok":  # otherwise it is chance which calls came before the end
+            for index, result in zip(order, outcome.results, strict=True):
+                asked[index].result = result
         return outcome, asked
 
     # --- the given assertions, and the inputs drawn anew --------------------------------------------------------------
