@@ -60,7 +60,7 @@ class LabHost:
             return "cold"
         if link.unavailable is not None:
             return "unavailable"
-        if link.stage == "gone":
+        if link.over:
             return "cold"
         return "warm" if link.stage == "ready" else "warming"
 
@@ -106,7 +106,7 @@ class LabHost:
             link.stop()
 
     def _alive(self) -> Link:
-        if self._link is None or self._link.stage == "gone":
+        if self._link is None or self._link.over:
             self._link = Link(self.settings.python, self.settings.launcher)
         return self._link
 

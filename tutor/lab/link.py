@@ -66,6 +66,11 @@ class Link:
         self._thread = threading.Thread(target=self._serve, name="lab-parent", daemon=True)
         self._thread.start()
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing can be run through it any more."""
+        return self._stopped or self.stage == "gone"
+
     def send(self, **request: Any) -> bool:
         """Hand the parent one request. False when it is gone."""
         line = (protocol.encode(request) + "\n").encode()

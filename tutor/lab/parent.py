@@ -22,6 +22,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -109,6 +110,7 @@ class Child:
         self._line = b""
         self._events = 0
         self._how: str | None = None
+        self._over = False
         self._code: int | None = None
         self._said, said = os.pipe()
         self._printed, printed = os.pipe()
@@ -152,33 +154,33 @@ class Child:
                 os.read(woken, 512)
                 if self._ended(os.WNOHANG):
                     break
-        code = self.kill()
+        self.kill()
         self._read_out()
+        assert self._code is not None
         if self._how is not None:
             self._channel.say("ended", how=self._how)
-        elif code < 0:
-            self._channel.say("ended", how="signal", code=-code)
+        elif self._code < 0:
+            self._channel.say("ended", how="signal", code=-self._code)
         else:
-            self._channel.say("ended", how="exit", code=code)
+            self._channel.say("ended", how="exit", code=self._code)
 
-    def kill(self) -> int:
-        """Kill the child's group, then whatever left it and became ours.
-
-        The child's exit code, negative for a signal.
-        """
-        for kill in (os.killpg, os.kill):  # Before it has called setsid there is no such group.
-            try:
-                kill(self.pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
+    def kill(self) -> None:
+        """Kill the child and its group, then whatever left the group and became ours. Once is enough."""
+        if self._over:
+            return
+        self._over = True
+        if self._code is None:
+            os.kill(self.pid, signal.SIGKILL)  # It may not lead its group yet.
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass  # Nobody is left in it; some systems say so in the second way.
         self._ended(0)
         os.close(self._lifeline)
         while orphans := _children():
             for pid in orphans:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-        assert self._code is not None
-        return self._code
 
     def _ended(self, options: int) -> bool:
         if self._code is None:
@@ -274,6 +276,8 @@ def main() -> None:
     os.set_blocking(waker, False)
     signal.set_wakeup_fd(waker)
     signal.signal(signal.SIGCHLD, _wake)
+    # Some libraries that torch loads hold idle threads of their own and are made for a fork; Python cannot know.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     current: Child | None = None
     try:
         channel.say("hello")
@@ -305,6 +309,7 @@ def main() -> None:
     except TutorGone:
         return
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         if current is not None:
             current.kill()
 
