@@ -179,6 +179,26 @@ def test_it_outlives_the_thread_that_started_it() -> None:
         assert zygote(sandbox) == pid
 
 
+def test_close_does_not_wait_for_a_run() -> None:
+    sandbox = Sandbox()
+    caught: list[type] = []
+
+    def check() -> None:
+        try:
+            sandbox.run(TEMPLATE, "__import__('time').sleep(60)", [(1,)])
+        except Cancelled as cancelled:
+            caught.append(type(cancelled))
+
+    pid = zygote(sandbox)
+    thread = threading.Thread(target=check)
+    thread.start()
+    wait_until(lambda: children(pid))
+    sandbox.close()
+    thread.join()
+    assert caught == [Cancelled]
+    assert not alive(pid)
+
+
 def test_cancel_stops_a_run_and_the_next_one_is_whole() -> None:
     with Sandbox() as sandbox:
         caught: list[object] = []

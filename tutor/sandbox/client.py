@@ -143,7 +143,8 @@ class Sandbox:
                     pass
 
     def close(self) -> None:
-        """End the warm process and all that it started."""
+        """End the warm process and all that it started; a run in another thread raises Cancelled there."""
+        self.cancel()
         with self._lock:
             self._stop()
 
