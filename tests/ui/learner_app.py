@@ -1,0 +1,145 @@
+"""The learner's application for tests: its own state, a fixed machine, the screen as text."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from tutor.cli.context import Context
+from tutor.cli.parser import parse
+from tutor.model import Demo
+from tutor.ui import app as app_module
+from tutor.ui.app import TutorApp
+from tutor.ui.box import Box
+from tutor.ui.store import Store
+
+RIGHT = "guarded_shape, dtype, device"
+
+
+def text_of(app: TutorApp) -> str:
+    """What the screen shows, a line per row."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+def rows_of(app: TutorApp) -> list[str]:
+    return text_of(app).split("\n")
+
+
+class FakeLab:
+    """A lab whose runs are lists of events; nothing is started."""
+
+    def __init__(self, events: list[dict[str, Any]]) -> None:
+        self.events = events
+        self.predicted: dict[str, int] = {}
+        self.closed = self.warmed = False
+
+    def warm(self) -> None:
+        self.warmed = True
+
+    def start(self, demo: Demo, device: str = "auto", predicted: Any = None) -> FakeRun:
+        del demo, device
+        self.predicted = dict(predicted)
+        return FakeRun(self.events)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class FakeRun:
+    def __init__(self, events: list[dict[str, Any]]) -> None:
+        self._events = iter(events)
+        self.cancelled = False
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self._events
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class Learner:
+    """A running application and its pilot."""
+
+    def __init__(self, app: TutorApp, pilot: Pilot[None]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def store(self) -> Store:
+        return self.app.store
+
+    @property
+    def text(self) -> str:
+        return text_of(self.app)
+
+    @property
+    def rows(self) -> list[str]:
+        return rows_of(self.app)
+
+    async def press(self, *keys: str) -> str:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+        return self.text
+
+    async def type(self, words: str) -> str:
+        return await self.press(*words)
+
+    async def until(self, what: Callable[[], Any]) -> None:
+        """Wait for a state; the test's own time limit is the deadline."""
+        for _ in range(2000):
+            if what():
+                await self.pilot.pause()
+                return
+            await self.pilot.pause(0.005)
+        raise AssertionError(f"never came; the screen was:\n{self.text}")
+
+    async def check(self) -> str:
+        """F5 and wait for the verdict."""
+        before = self.store.progress.last_check
+        await self.pilot.press("f5")
+        await self.until(lambda: self.store.progress.last_check is not before)
+        return self.text
+
+
+class Box80:
+    """Opens learners on one state folder."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        monkeypatch.setattr(app_module, "look", lambda _python: Box("2.13.0", None))
+
+    @asynccontextmanager
+    async def open(
+        self, *, lang: str = "en", size: tuple[int, int] = (80, 24), welcomed: bool = True, lab: FakeLab | None = None
+    ) -> AsyncIterator[Learner]:
+        context = Context.of(parse(["--lang", lang, "--state", str(self.folder / "state"), "--theme", "dark"]), {})
+        store = Store(context.lesson, context.journal, context.lang)
+        other = context.journal.claim_session()
+        if welcomed and context.journal.read_only is None and other is None:
+            store.record("setting", name="welcomed", value=True)
+        app = TutorApp(context, store, other)
+        if lab is not None:
+            app.__dict__["lab"] = lab
+        try:
+            async with app.run_test(size=size) as pilot:
+                await pilot.pause()
+                yield Learner(app, pilot)
+                store.flush()
+        finally:
+            app.checker.close()
+            if lab is None:
+                app.close_lab()
+            context.journal.close()
+
+
+@pytest.fixture
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box80:
+    return Box80(tmp_path, monkeypatch)
