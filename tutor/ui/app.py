@@ -303,11 +303,11 @@ class TutorApp(FrameDiffApp[None]):
         self.ask(question, self._end)
 
     def _end(self) -> None:
-        self._close_lab()
+        self.close_lab()
         self.checker.close()
         self.exit()
 
-    def _close_lab(self) -> None:
+    def close_lab(self) -> None:
         if "lab" in self.__dict__:
             self.lab.close()
 
@@ -325,7 +325,7 @@ class TutorApp(FrameDiffApp[None]):
         self.store.flush()
         if number == signal.SIGHUP:
             self.store.record("hangup", **({"demo": running[0], "call": running[1]} if running else {}))
-        self._close_lab()
+        self.close_lab()
         self.checker.close()
         if number == signal.SIGHUP or self._loop is None:
             os.kill(os.getpid(), number)

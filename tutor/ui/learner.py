@@ -167,6 +167,8 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         if focus:
             self.set_focus(self.active.home())
         self._marks()
+        self.message.set_parts([])
+        self.refill()
         self.call_after_refresh(self.refill)
         self._keep_place()
 

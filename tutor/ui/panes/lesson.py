@@ -188,10 +188,10 @@ class LessonPane(ListPane):
             index = (self.index + turn) % len(steps)
             lines = step_lines(self.store.lesson, steps[index], self.store.lang, width, self.state())[2:]
             for n, row in enumerate(lines):
-                if wanted.casefold() in row.text.casefold() and (turn or n > self.body.top):
+                if wanted.casefold() in row.text.casefold() and (turn or n > self.body.at):
                     if turn:
                         self._show_step(index)
-                    self.body.go(n)
+                    self.body.point(n)
                     self.post_message(self.Moved())
                     return
         self.say(text(self.store.lang, "ui.not_found", words=wanted))

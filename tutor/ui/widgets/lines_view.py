@@ -115,6 +115,12 @@ class LinesView(Widget, can_focus=True):
                 self.refresh()
                 return
 
+    def point(self, row: int) -> None:
+        """The cursor to line `row`, whether it is an item or not."""
+        self.at = row
+        self._reveal()
+        self.refresh()
+
     def _reveal(self) -> None:
         height = self.size.height
         if not height:
