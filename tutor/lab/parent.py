@@ -2,8 +2,8 @@
 
 Run by path under the interpreter that has torch; standard library and torch only, Python 3.10 and later. One JSON
 object a line: requests on stdin (`{"run": 1, "script": ...}`, `{"cancel": 1}`), on stdout `hello`, then `ready` or
-`missing`, then `child`, `output` and `ended`. The requests' pipe is the lifeline: at its end every process that this
-one started is killed and so is this one.
+`missing`, then for each run `forked`, `child`, `output`, `ended`. The requests' pipe is the lifeline: at its end every
+process that this one started is killed and so is this one.
 
 A fork is safe only while no thread pool runs, so nothing here computes: torch is told to use one thread before anything
 else, CUDA is never touched, and the child gets the usual number of threads back.
@@ -137,6 +137,7 @@ class Child:
 
     def serve(self, woken: int) -> None:
         """Pass on what the child says until it has ended; then everything it started is ended too."""
+        self._channel.say("forked", pid=self.pid)
         cancel = {"cancel": self._number}
         while self._how is None:
             if cancel in self._channel.waiting:

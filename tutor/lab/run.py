@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import queue
 import signal
 import threading
@@ -67,6 +68,7 @@ class Run:
         self._cancelled = False
         self._environment: Mapping[str, Any] | None = None
         self._alive = False
+        self._group: int | None = None
         self._says: _End | None = None
         self._end: _End | None = None
         self._events = self._stream()
@@ -116,7 +118,6 @@ class Run:
     def _live(self) -> Generator[Event, None, _End]:
         """Every event but the last, and how the run ended."""
         link, announced, told = self._link, False, False
-        _drain(link.inbox)
         self._ask()
         due = FIRST_LINE_S
         while True:
@@ -148,7 +149,7 @@ class Run:
                 return None
             if isinstance(note, Note):
                 return note
-            if note is self:
+            if note is self:  # And not the cancel of another run, which came after its end.
                 return None
 
     def _ask(self) -> None:
@@ -167,6 +168,15 @@ class Run:
                     return
                 note = self._next(until)
             self._link.stop()
+            self._kill_group()
+
+    def _kill_group(self) -> None:
+        """When the parent has gone without a word, the child has gone with it, but not what it had started."""
+        if self._group is not None and not self._remote:
+            try:
+                os.killpg(self._group, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # The usual case: it had started nothing.
 
     # --- what the parent says -----------------------------------------------------------------------------------------
 
@@ -175,6 +185,7 @@ class Run:
         if note.kind == "gone" and lack is not None:
             self._end = Outcome.UNAVAILABLE, lack
         elif note.kind == "gone":
+            self._kill_group()
             self._end = Outcome.BROKE, Message("lab.parent-gone", {"why": note.text or "-"})
         elif note.kind == "stray":
             yield self._output(note.text + "\n", "launcher" if self._remote else "tool")
@@ -183,6 +194,8 @@ class Run:
             kind = said.get("event")
             if kind == "ready":
                 self._ask()
+            elif kind == "forked" and isinstance(said.get("pid"), int):
+                self._group = said["pid"]
             elif kind == "output":
                 yield self._output(str(said.get("text", "")), "demo", cut=said.get("cut") is True)
             elif kind == "child":
@@ -270,15 +283,6 @@ class Run:
         if cut:
             more["message"] = protocol.as_json(Message("lab.output-cut", {"kb": self._request["output_bytes"] // 1024}))
         return protocol.event("output", self._at(), text=text, stream=stream, cut=cut, **more)
-
-
-def _drain(inbox: queue.SimpleQueue[Any]) -> None:
-    """Forget what was said before this run: that torch is being imported, or a cancel that came too late."""
-    try:
-        while True:
-            inbox.get_nowait()
-    except queue.Empty:
-        return
 
 
 def _signal_name(number: Any) -> str:
