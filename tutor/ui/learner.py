@@ -168,8 +168,10 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             self.set_focus(self.active.home())
         self._marks()
         self.message.set_parts([])
-        self.refill()
-        self.call_after_refresh(self.refill)
+        # A pane that was hidden has no size before the next layout, and what it shows may be old.
+        for view in self.active.query(LinesView):
+            view.forget()
+        self.draw_bars()
         self._keep_place()
 
     def _arrange(self) -> None:

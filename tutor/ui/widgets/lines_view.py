@@ -139,6 +139,11 @@ class LinesView(Widget, can_focus=True):
     def on_resize(self) -> None:
         self.top = self._clamped(self.top)
 
+    def forget(self) -> None:
+        """What is shown is no longer true: the owner is asked again before the next paint."""
+        self._painted = Size(0, 0)
+        self.refresh()
+
     def render_lines(self, crop: Region) -> list[Strip]:
         if self._painted != self.size:
             self._painted = self.size
