@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -50,7 +48,7 @@ class Journal:
     def __init__(self, folder: Path, clock: Clock) -> None:
         """Use `open`."""
         self.folder = folder
-        self.session = secrets.token_hex(4)
+        self.session = os.urandom(4).hex()
         self.progress = Progress()
         self.notices: list[Message] = []
         self.pending: list[Event] = []
@@ -256,7 +254,7 @@ class Journal:
             if kept is None or kept == Evidence(old, event.at, record):
                 continue
             new = self.progress.next_evidence_id()
-            self.pending[place] = replace(event, data={"id": new, "record": record})
+            self.pending[place] = event._replace(data={"id": new, "record": record})
             apply(self.progress, self.pending[place])
             self._tell(Message("state.evidence-renamed", {"old": old, "new": new}))
 

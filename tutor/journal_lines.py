@@ -10,23 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tutor.progress import Event
 
 SCHEMA = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Damaged:
+class Damaged(NamedTuple):
     """A line that cannot be used. `fingerprint` names it, so that it is reported once."""
 
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
-class FromTheFuture:
+class FromTheFuture(NamedTuple):
     """A sound line that a newer tutor wrote."""
 
     schema: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from tutor.model import Source, Verdict
 
@@ -16,8 +16,7 @@ DRAFTS = ("code", "edge", "q1", "q2", "q3")
 _JUDGED = (Verdict.HOLDS, Verdict.CONDITIONAL, Verdict.DIFFERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One line of the journal. `id` is `<session>-<n>`, n counting from 1 in each session; `at` is UTC, ISO 8601."""
 
     id: str
@@ -40,8 +39,7 @@ class Draft:
     versions: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where the learner was: the lesson's step, the line of its text, the work tab."""
 
     step: str
@@ -49,8 +47,7 @@ class Place:
     tab: str
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """A check of the blank: the text that was judged and its report as plain data."""
 
     expr: str
@@ -74,8 +71,7 @@ class EdgeInput:
         return self.result if self.judged_line == self.line else None
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What an experiment left behind; `id` (E1, E2, ...) can be cited in answers."""
 
     id: str
@@ -83,8 +79,7 @@ class Evidence:
     record: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimState:
+class ClaimState(NamedTuple):
     """The verdict that stands beside a claim, with the evidence it rests on and where that was measured."""
 
     verdict: Verdict
@@ -92,8 +87,7 @@ class ClaimState:
     source: Source
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEnd:
+class SessionEnd(NamedTuple):
     """How an earlier session of the screen ended without a farewell. `seen` is the time of its last event; `demo` and
     `call` tell what was running when the line dropped, where that is known."""
 
@@ -165,7 +159,12 @@ class Progress:
 
     def to_data(self) -> dict[str, Any]:
         """As plain data, for a snapshot; `from_data` reads it."""
-        return asdict(self)
+        data = asdict(self)
+        for name in ("evidence", "claims"):
+            data[name] = {key: value._asdict() for key, value in data[name].items()}
+        for name in ("place", "last_check", "judged", "dropped"):
+            data[name] = data[name]._asdict() if data[name] is not None else None
+        return data
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Progress:

@@ -6,12 +6,11 @@ import errno
 import fcntl
 import json
 import os
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 #: What the system answers where the file system has no locks, such as NFS without its lock daemon.
 UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -20,8 +19,7 @@ UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 # On NFS Linux turns both into the same lock of the server.
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(NamedTuple):
     """The process that holds the screen: where it runs, on which terminal (None without one), since when (UTC)."""
 
     session: str
@@ -37,7 +35,7 @@ def myself(session: str, since: str) -> Owner:
         tty = os.ttyname(0)
     except OSError:
         tty = None
-    return Owner(session, os.getpid(), socket.gethostname(), tty, since)
+    return Owner(session, os.getpid(), os.uname().nodename, tty, since)
 
 
 class SessionLock:
@@ -60,7 +58,7 @@ class SessionLock:
 
     def sign(self, owner: Owner) -> None:
         """Say who owns the screen now. Raises OSError."""
-        text = json.dumps(asdict(owner)).encode()
+        text = json.dumps(owner._asdict()).encode()
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, text, 0)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -62,17 +60,6 @@ def load(path: Path) -> Settings:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(Message("state.settings-toml", {"path": str(path), **_place(error, text)})) from error
     return Settings(**{name: _value(path, text, name, value) for name, value in table.items()})
-
-
-def choose_lang(
-    flag: str | None, chosen: str | None, file: Lang | None = None, env: Mapping[str, str] = os.environ
-) -> Lang:
-    """The language to speak: `--lang`, what was chosen on screen before, TUTOR_LANG, the file, the locale, else zh."""
-    for wanted in (flag, chosen, env.get("TUTOR_LANG"), file):
-        if wanted in LANGS:
-            return wanted
-    locale = env.get("LC_ALL") or env.get("LC_MESSAGES") or env.get("LANG") or ""
-    return "en" if locale.startswith("en") else "zh"
 
 
 def _place(error: tomllib.TOMLDecodeError, text: str) -> dict[str, str | int]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tutor.model import Lang, Message
+if TYPE_CHECKING:
+    from tutor.model import Lang, Message
 
 _FOLDER = Path(__file__).with_name("text")
 

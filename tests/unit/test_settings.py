@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tutor import settings
+from tutor import language, settings
 from tutor.model import LANGS
 from tutor.settings import Settings, SettingsError
 from tutor.strings import say
@@ -19,11 +19,9 @@ def test_no_file_means_defaults(tmp_path: Path) -> None:
 def test_every_setting(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(
-        'lang = "en"\ntheme = "mono"\npython = "/opt/python"\nlauncher = "srun --gres=gpu:1 -J \'a b\'"\nmouse = false\n'
+        'lang = "en"\ntheme = "mono"\npython = "/opt/python"\nlauncher = "srun --gpus=1 -J \'a b\'"\nmouse = false\n'
     )
-    assert settings.load(path) == Settings(
-        "en", "mono", "/opt/python", ("srun", "--gres=gpu:1", "-J", "a b"), False
-    )
+    assert settings.load(path) == Settings("en", "mono", "/opt/python", ("srun", "--gpus=1", "-J", "a b"), False)
     path.write_text('python = ""\nlauncher = ""\n')
     assert settings.load(path) == Settings()
 
@@ -82,4 +80,4 @@ def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
     ],
 )
 def test_the_language(flag: str | None, chosen: str | None, file: str | None, env: dict[str, str], lang: str) -> None:
-    assert settings.choose_lang(flag, chosen, file, env) == lang  # type: ignore[arg-type]
+    assert language.choose(flag, chosen, file, env) == lang

@@ -11,12 +11,20 @@ from unicodedata import east_asian_width
 
 from tutor.blanks import FILE_MAX, Blank
 from tutor.cli.context import Context
-from tutor.cli.exits import OF_ENDING, Exit, Stop
+from tutor.cli.exits import Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
 from tutor.judging import Judge, broken_report, report_json
 from tutor.model import CaseResult, CheckReport, EdgeResult, Ending, Exercise, Message
 from tutor.sandbox import Sandbox, SandboxUnavailable
+
+_CODES = {
+    Ending.PASSED: Exit.GOOD,
+    Ending.FAILED: Exit.FAILS,
+    Ending.LIMIT: Exit.LIMIT,
+    Ending.REFUSED: Exit.REFUSED,
+    Ending.BROKE: Exit.BROKE,
+}
 
 #: What `read_file` says of a file that was read but does not keep to the template; anything else is no exercise file.
 _REFUSED = ("check.file_changed", "check.file_tabs")
@@ -67,7 +75,7 @@ def show(context: Context, report: CheckReport, out: Output, event: str | None =
             out.result(line)
     if report.ending is Ending.PASSED:
         return Exit.GOOD if all(edge.ending is Ending.PASSED for edge in report.edges) else Exit.FAILS
-    return OF_ENDING[report.ending]
+    return _CODES[report.ending]
 
 
 def _given(expr: str) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tutor import catalog, paths, settings
+from tutor import catalog, language, paths, settings
 from tutor.cli.exits import Exit, Stop
 from tutor.journal import Journal, StateError
 from tutor.model import Lang, Lesson, Message
 from tutor.settings import Settings, Theme
+
+if TYPE_CHECKING:
+    import argparse
 
 
 @dataclass
@@ -35,6 +38,9 @@ class Context:
             chosen = settings.load(paths.config_file())
         except settings.SettingsError as error:
             raise Stop.saying(error.message) from error
+        theme = getattr(args, "theme", None)
+        if theme is not None and theme not in settings.THEMES:
+            raise Stop("cli.usage-choice", what="--theme", got=theme, allowed=", ".join(settings.THEMES))
         if args.python is not None:
             chosen = replace(chosen, python=args.python)
         return cls(
@@ -42,7 +48,7 @@ class Context:
             state=paths.state_folder(args.state, env),
             settings=chosen,
             lang_flag=args.lang,
-            theme_flag=getattr(args, "theme", None),
+            theme_flag=theme,
             mouse=chosen.mouse and not getattr(args, "no_mouse", False),
             env=env,
         )
@@ -77,7 +83,7 @@ class Context:
                 chosen = self.journal.progress.settings.get("lang")
             except StateError:
                 pass  # Whoever needs the journal says why it cannot be had; a command that does not runs without.
-        return settings.choose_lang(self.lang_flag, chosen, self.settings.lang, self.env)
+        return language.choose(self.lang_flag, chosen, self.settings.lang, self.env)
 
     @property
     def theme(self) -> Theme:

@@ -1,10 +1,12 @@
-"""Exit codes, the same for every command, and the error that ends one."""
+"""Exit codes, the same for every command, and the error that ends one. Imports nothing, so that help comes at once."""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from tutor.model import Ending, Message
+if TYPE_CHECKING:
+    from tutor.model import Message
 
 
 class Exit(IntEnum):
@@ -23,22 +25,14 @@ class Exit(IntEnum):
     """Whoever read our output has gone, as shells count it."""
 
 
-OF_ENDING = {
-    Ending.PASSED: Exit.GOOD,
-    Ending.FAILED: Exit.FAILS,
-    Ending.LIMIT: Exit.LIMIT,
-    Ending.REFUSED: Exit.REFUSED,
-    Ending.BROKE: Exit.BROKE,
-}
-
-
 class Stop(Exception):
-    """A command cannot go on: one sentence for the learner, and the exit code."""
+    """A command cannot go on: the key of one sentence, its fields, and the exit code."""
 
-    def __init__(self, key: str, code: Exit = Exit.USAGE, /, **args: str | int | float) -> None:
-        super().__init__(key, args)
-        self.message = Message(key, args)
+    def __init__(self, key: str, code: Exit = Exit.USAGE, /, **fields: str | int | float) -> None:
+        super().__init__(key, fields)
+        self.key = key
         self.code = code
+        self.fields = fields
 
     @classmethod
     def saying(cls, message: Message, code: Exit = Exit.USAGE) -> Stop:

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
+from typing import TYPE_CHECKING
 
 from tutor import __version__
 from tutor.cli.exits import Exit, Stop
-from tutor.cli.output import Output, abandon_stdout, prepare_streams
 from tutor.cli.parser import parse
-from tutor.model import Lang
-from tutor.settings import choose_lang
-from tutor.terminal import is_utf8
+from tutor.language import choose
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tutor.model import Lang
 
 
 def run(argv: Sequence[str]) -> int:
     """The exit code of `tutor ARGV`. Whatever goes wrong is one sentence on stderr."""
-    prepare_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _run(argv)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        abandon_stdout()
+        # Nothing more is written, and the interpreter's last flush stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.BROKEN_PIPE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
@@ -44,13 +48,18 @@ def _run(argv: Sequence[str]) -> int:
         print(f"torch-compile-tutor {__version__}")
         return Exit.GOOD
     if args.help:
-        Output(lang, as_json=False).result(Output(lang, False).text(f"cli.help-{args.command or 'tutor'}").rstrip("\n"))
+        from tutor.strings import text
+
+        print(text(lang, f"cli.help-{args.command or 'tutor'}"), end="")
         return Exit.GOOD
     return _screen(args, lang) if args.command is None else _command(args, lang)
 
 
 def _command(args: argparse.Namespace, lang: Lang) -> int:
+    from importlib import import_module
+
     from tutor.cli.context import Context
+    from tutor.cli.output import Output
     from tutor.journal import StateError
 
     try:
@@ -97,9 +106,12 @@ def _screen(args: argparse.Namespace, lang: Lang) -> int:
 
 
 def _stopped(stop: Stop, lang: Lang) -> int:
+    from tutor.cli.output import Output
+    from tutor.terminal import is_utf8
+
     # On a terminal that is not UTF-8 Chinese would be a row of escapes.
     out = Output(lang if is_utf8(sys.stderr) else "en", as_json=False)
-    out.hint(out.say(stop.message))
+    out.hint(out.text(stop.key, **stop.fields))
     return stop.code
 
 
@@ -128,4 +140,4 @@ def _early_lang(argv: Sequence[str]) -> Lang:
             flag = value
         elif value.startswith("--lang="):
             flag = value.removeprefix("--lang=")
-    return choose_lang(flag, None)
+    return choose(flag)

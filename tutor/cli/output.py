@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
@@ -50,15 +49,3 @@ class Output:
 def _show(stream: TextIO, line: str) -> None:
     stream.write("\n".join(safe_text(part, LINE) for part in line.split("\n")) + "\n")
     stream.flush()
-
-
-def prepare_streams() -> None:
-    """Let both streams take any text: what their encoding cannot hold is shown as an escape."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def abandon_stdout() -> None:
-    """After a broken pipe: nothing more is written, and the interpreter's last flush stays quiet."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

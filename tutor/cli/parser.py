@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tutor.cli.exits import Stop
-from tutor.settings import THEMES
 
 _CHOICE = r"invalid choice: (?P<got>.*?) \(choose from (?P<allowed>.*)\)"
 #: What argparse says, and our sentence for it.
@@ -41,7 +40,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
     parser = _Parser(prog="tutor", parents=[common], add_help=False, allow_abbrev=False)
     parser.add_argument("--version", action="store_true")
-    parser.add_argument("--theme", choices=THEMES)
+    parser.add_argument("--theme")
     parser.add_argument("--no-mouse", action="store_true")
     parser.add_argument("--plain-keys", action="store_true")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 
 from tutor.cli.context import Context
 from tutor.cli.exits import Exit
@@ -16,7 +15,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
     progress, lesson = context.journal.progress, context.lesson
     now = score(progress, lesson)
     if out.as_json:
-        claims = {name: asdict(state) for name, state in progress.claims.items()}
+        claims = {name: state._asdict() for name, state in progress.claims.items()}
         out.emit(
             {
                 "schema": 1,

@@ -36,7 +36,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
                     try:
                         show(context, judge(exercise, sandbox, from_file(exercise, path), ()), out, event="check")
                     except Stop as stop:
-                        out.hint(out.say(stop.message))  # Half a save perhaps: the next one counts.
+                        out.hint(out.text(stop.key, **stop.fields))  # Half a save perhaps: the next one counts.
                 if now != seen:
                     seen = now
                     continue
