@@ -15,12 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tutor.journal_lines import SCHEMA, Damaged, FromTheFuture, decode, encode, fingerprint, seal, unseal
-from tutor.line_file import LineFile, sync_folder, write_whole
+from tutor import snapshot
+from tutor.journal_lines import SCHEMA, Damaged, FromTheFuture, decode, encode, fingerprint
+from tutor.line_file import LineFile
 from tutor.model import Message
 from tutor.paths import StateError, make_private, why
 from tutor.progress import MAX_TEXT, Event, Evidence, Progress, apply
-from tutor.session_lock import UNSUPPORTED, Owner, SessionLock, myself
+from tutor.session_lock import Claim, Owner, myself
 
 __all__ = ["Journal", "Owner", "StateError"]
 
@@ -60,7 +61,7 @@ class Journal:
         self._last_id = ""
         self._seen: dict[str, int] = {}
         self._set_aside: set[str] = set()
-        self._session_lock: SessionLock | None = None
+        self._claim = Claim(folder, self._tell)
         self._claimed = self._closed = False
         self._stale = True
         self._mutex = threading.RLock()
@@ -117,7 +118,8 @@ class Journal:
         """Fold in what other processes wrote since; True when there was something. Cheap when there was not. Raises
         StateError."""
         with self._mutex, self._telling_why():
-            self._keep_session()
+            if self._claimed:
+                self._claim.keep()
             if not self._file.changed():
                 return False
             before = self._last_id
@@ -164,9 +166,8 @@ class Journal:
 
     def _fold(self) -> None:
         """Put a snapshot in place of the events so far, which move to `history/`. Holds the lock."""
-        table = {"schema": SCHEMA, "last": self._last_id, "progress": self.progress.to_data()}
         try:
-            write_whole(self.folder / "snapshot.json", seal(table))
+            snapshot.write(self.folder, self.progress, self._last_id)
             self._to_history()
         except OSError as error:
             # Nothing is lost: the journal grows on until a later fold succeeds.
@@ -174,14 +175,9 @@ class Journal:
 
     def _to_history(self) -> None:
         """Move the journal, which the snapshot covers, and start a new one. Raises OSError."""
-        history = self.folder / "history"
-        history.mkdir(mode=0o700, exist_ok=True)
-        number = 1 + max((int(path.stem.rpartition("-")[2]) for path in _segments(history)), default=0)
-        self._file.path.rename(history / f"journal-{number:06}.jsonl")
+        snapshot.to_history(self.folder, self._file.path)
         self._file.open()
         self._lines, self._seen = 0, {}
-        sync_folder(history)
-        sync_folder(self.folder)
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -193,7 +189,7 @@ class Journal:
             what = {"path": str(self._file.path), "why": why(self._file.unwritable)}
             self._become_reader(Message("state.not-writable", what))
         progress, covered = self._read_snapshot()
-        history = [] if progress else [(path.name, path.read_bytes()) for path in _segments(self.folder / "history")]
+        history = [] if progress else [(each.name, each.read_bytes()) for each in snapshot.segments(self.folder)]
         lines = self._file.new_lines()
         if covered and any(line.startswith(_start(covered)) for line in lines):
             # The last fold was cut short between its two steps: these lines are in the snapshot already.
@@ -214,23 +210,16 @@ class Journal:
     def _read_snapshot(self) -> tuple[Progress | None, str]:
         """What the snapshot holds and the id of the last event that it covers; None and "" when there is none that can
         be used, and the events in `history/` have to be read again. Raises OSError."""
-        path = self.folder / "snapshot.json"
+        path = snapshot.path(self.folder)
         try:
-            table = unseal(path.read_bytes())
-            if table["schema"] > SCHEMA:
-                self._become_reader(Message("state.from-the-future", {"path": str(path)}))
-                return None, ""
-            return Progress.from_data(table["progress"]), str(table["last"])
-        except FileNotFoundError:
-            return None, ""
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            aside = path
-            if self.read_only is None:
-                aside = path.with_name(f"damaged-{self._clock():%Y-%m-%dT%H%M%S}-{path.name}")
-                path.rename(aside)
-            key = "state.snapshot-damaged" if _segments(self.folder / "history") else "state.snapshot-lost"
+            return snapshot.read(self.folder) or (None, "")
+        except snapshot.FromTheFuture:
+            self._become_reader(Message("state.from-the-future", {"path": str(path)}))
+        except snapshot.Damaged as damage:
+            aside = path if self.read_only is not None else snapshot.put_aside(self.folder, self._clock())
+            key = "state.snapshot-damaged" if damage.has_history else "state.snapshot-lost"
             self._tell(Message(key, {"path": str(path), "aside": str(aside)}))
-            return None, ""
+        return None, ""
 
     def _catch_up(self) -> None:
         """Fold in the lines after those we know. Holds the lock. Raises OSError."""
@@ -242,7 +231,7 @@ class Journal:
         if self._claimed and self.progress.owner not in (None, self.session):
             self.lost_session = True
             self._become_reader(Message("state.session-lost"))
-            self._release_session()
+            self._claim.release()
 
     def _renumber_evidence(self) -> None:
         """Evidence that waits for room gives way to one that was written meanwhile under the same id."""
@@ -327,28 +316,17 @@ class Journal:
             if self.read_only is not None:
                 return None
             me = self._myself()
-            try:
-                if self._session_lock is None:
-                    self._session_lock = SessionLock(self.folder / "session.lock")
-                if not self._session_lock.acquire():
-                    return self._session_lock.owner() or Owner("", 0, "?", None, "?")
-                self._session_lock.sign(me)
-            except OSError as error:
-                self._without_session_lock(error)
-            self._claim("opened", me)
-            return None
+            owner = self._claim.take(me)
+            if owner is None:
+                self._enter("opened", me)
+            return owner
 
     def take_over(self) -> None:
         """Take the screen from the process that has it; that one goes read-only when it next looks."""
         with self._mutex:
             me = self._myself()
-            try:
-                if self._session_lock is not None:
-                    self._session_lock.acquire()
-                    self._session_lock.sign(me)
-            except OSError as error:
-                self._without_session_lock(error)
-            self._claim("session", me)
+            self._claim.take_over(me)
+            self._enter("session", me)
 
     def only_read(self) -> None:
         """Leave the screen to the process that has it: nothing is written from here."""
@@ -368,34 +346,18 @@ class Journal:
                     else:
                         self.retry()
             finally:
-                self._release_session()
+                self._claim.release()
                 self._file.close()
 
     def _myself(self) -> Owner:
         return myself(self.session, self._clock().astimezone(UTC).isoformat(timespec="seconds"))
 
-    def _claim(self, kind: str, me: Owner) -> None:
+    def _enter(self, kind: str, me: Owner) -> None:
         try:
             self.append(kind, pid=me.pid, host=me.host, tty=me.tty)
         except StateError as error:
             self._tell(error.message)
         self._claimed = True
-
-    def _keep_session(self) -> None:
-        """After a take-over: the lock itself comes free when the other process ends."""
-        if self._claimed and self._session_lock is not None and not self._session_lock.held:
-            self._session_lock.acquire()
-
-    def _release_session(self) -> None:
-        if self._session_lock is not None:
-            self._session_lock.close()
-            self._session_lock = None
-
-    def _without_session_lock(self, error: OSError) -> None:
-        """Go on without a lock that cannot be had, and say so."""
-        self._release_session()
-        key = "state.no-locks" if error.errno in UNSUPPORTED else "state.no-session-lock"
-        self._tell(Message(key, {"path": str(self.folder), "why": why(error)}))
 
     # --- notices and refusals -----------------------------------------------------------------------------------------
 
@@ -437,7 +399,3 @@ class Journal:
 def _start(event_id: str) -> bytes:
     """How the line of an event begins."""
     return f'{{"schema":{SCHEMA},"id":"{event_id}",'.encode()
-
-
-def _segments(history: Path) -> list[Path]:
-    return sorted(path for path in history.glob("journal-*.jsonl") if path.stem.rpartition("-")[2].isdecimal())

@@ -7,10 +7,13 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+from tutor.model import Message
+from tutor.paths import why
 
 #: What the system answers where the file system has no locks, such as NFS without its lock daemon.
 UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
@@ -73,6 +76,52 @@ class SessionLock:
         """Give the lock back."""
         os.close(self._fd)
         self.held = False
+
+
+class Claim:
+    """One session's hold on the screen. Where the lock cannot be had it goes on without, and tells so."""
+
+    def __init__(self, folder: Path, tell: Callable[[Message], None]) -> None:
+        self._folder = folder
+        self._tell = tell
+        self._lock: SessionLock | None = None
+
+    def take(self, me: Owner) -> Owner | None:
+        """Take the screen and sign; returns who has it already, None when it is ours."""
+        try:
+            if self._lock is None:
+                self._lock = SessionLock(self._folder / "session.lock")
+            if not self._lock.acquire():
+                return self._lock.owner() or Owner("", 0, "?", None, "?")
+            self._lock.sign(me)
+        except OSError as error:
+            self._go_without(error)
+        return None
+
+    def take_over(self, me: Owner) -> None:
+        """Sign although another process has it; the lock itself comes free when that one lets go (see `keep`)."""
+        try:
+            if self._lock is not None:
+                self._lock.acquire()
+                self._lock.sign(me)
+        except OSError as error:
+            self._go_without(error)
+
+    def keep(self) -> None:
+        """Take the lock if it came free. Raises OSError."""
+        if self._lock is not None and not self._lock.held:
+            self._lock.acquire()
+
+    def release(self) -> None:
+        """Give the screen back."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _go_without(self, error: OSError) -> None:
+        self.release()
+        key = "state.no-locks" if error.errno in UNSUPPORTED else "state.no-session-lock"
+        self._tell(Message(key, {"path": str(self._folder), "why": why(error)}))
 
 
 @contextmanager
