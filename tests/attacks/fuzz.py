@@ -214,7 +214,7 @@ def try_line(line: str) -> str:
         fit(read)
         return read.key
     assert isinstance(read, EdgeLine)
-    call = ast.parse(line.rpartition("raises")[0] if read.raises else line, mode="eval").body
+    call = ast.parse((line.rpartition("raises")[0] if read.raises else line).strip(), mode="eval").body
     value = None
     if isinstance(call, ast.Compare):
         (value,) = call.comparators

@@ -355,7 +355,7 @@ def test_a_real_check(judge: Judge, text: str, ending: str, key: str) -> None:
     assert report.seconds > 0
 
 
-@given(st.text(alphabet="guarded_shape, dtypvic()[]*'\"=:+1\n\x00\x1b中", max_size=60))
+@given(text=st.text(alphabet="guarded_shape, dtypvic()[]*'\"=:+1\n\x00\x1b中", max_size=60))
 @settings(max_examples=60, deadline=None)
 def test_any_text_has_a_verdict(judge: Judge, text: str) -> None:
     report = judge.check(text)

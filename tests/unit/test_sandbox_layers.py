@@ -63,7 +63,7 @@ REFUSALS = [
         {"no-new-privileges", "untraceable", "parent-death", "landlock", "seccomp"},
         "wall_not_linux",
     ),
-    ("policy.RLIMITS = (('NO_SUCH', 0),)", {"limits"}, "wall_no_limit"),
+    ("policy.RLIMITS = (('NO_SUCH', 0, 0),)", {"limits"}, "wall_no_limit"),
     ("layers.ProcessGroup.enter = lambda self, parent: None", {"process-group"}, "wall_no_effect"),
 ]
 

@@ -174,27 +174,28 @@ class Landlock(Layer):
 
 
 class Limits(Layer):
-    """The policy's resource limits, soft and hard alike, so that nothing can raise them."""
+    """The policy's resource limits; nothing can raise them."""
 
     name = "limits"
 
     def enter(self, parent: int) -> None:  # noqa: ARG002
-        for kind, value in self._limits():
-            resource.setrlimit(kind, (value, value))
+        for kind, values in self._limits():
+            resource.setrlimit(kind, values)
 
     def prove(self) -> None:
-        for kind, value in self._limits():
-            _must(resource.getrlimit(kind) == (value, value))
+        for kind, values in self._limits():
+            _must(resource.getrlimit(kind) == values)
 
     @staticmethod
-    def _limits() -> list[tuple[int, int]]:
+    def _limits() -> list[tuple[int, tuple[int, int]]]:
         limits = []
-        for name, value in policy.RLIMITS:
+        for name, soft, hard in policy.RLIMITS:
             kind = getattr(resource, f"RLIMIT_{name}", None)
             if kind is None:
                 raise Missing("wall_no_limit", limit=name)
-            hard = resource.getrlimit(kind)[1]
-            limits.append((kind, value if hard == resource.RLIM_INFINITY else min(value, hard)))
+            most = resource.getrlimit(kind)[1]
+            hard = hard if most == resource.RLIM_INFINITY else min(hard, most)
+            limits.append((kind, (min(soft, hard), hard)))
         return limits
 
 

@@ -27,18 +27,19 @@ GRACE_S = 2.0
 #: How long the warm process may take to start, seconds. Usually some 20 ms; a busy box takes longer.
 START_S = 10.0
 
-#: name of the limit, its value (soft and hard alike). Units: CPU seconds, AS bytes, the others a count or bytes.
-#: FSIZE 0: no file grows. NOFILE 0: no descriptor is opened. NPROC 0: no process or thread (does not bind root).
-RLIMITS: tuple[tuple[str, int], ...] = (
-    ("CPU", CPU_S),
-    ("AS", MEMORY_BYTES),
-    ("FSIZE", 0),
-    ("CORE", 0),
-    ("MEMLOCK", 0),
-    ("MSGQUEUE", 0),
-    ("SIGPENDING", 0),
-    ("NPROC", 0),
-    ("NOFILE", 0),
+#: Name of the limit, soft, hard. Units: CPU seconds, AS bytes, the others a count or bytes. FSIZE 0: no file grows.
+#: NOFILE 0: no descriptor is opened. NPROC 0: no process or thread (does not bind root). All are as low as they go but
+#: the hard CPU limit: at the soft one the kernel says so with SIGXCPU, a SIGKILL at the hard one could be anybody's.
+RLIMITS: tuple[tuple[str, int, int], ...] = (
+    ("CPU", CPU_S, CPU_S + 1),
+    ("AS", MEMORY_BYTES, MEMORY_BYTES),
+    ("FSIZE", 0, 0),
+    ("CORE", 0, 0),
+    ("MEMLOCK", 0, 0),
+    ("MSGQUEUE", 0, 0),
+    ("SIGPENDING", 0, 0),
+    ("NPROC", 0, 0),
+    ("NOFILE", 0, 0),
 )
 
 # --- what comes back --------------------------------------------------------------------------------------------------
