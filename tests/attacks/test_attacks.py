@@ -13,6 +13,7 @@ import platform
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import ModuleType
@@ -59,20 +60,18 @@ def _start(user: str) -> subprocess.Popen[str] | None:
         if found is None:
             return None
         python, how = found
-    process = subprocess.Popen(
-        [python, "-B", HERE / "runner.py", ROOT],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd="/",
-        **how,
-    )
-    assert process.stdin is not None
-    with process.stdin:
-        process.stdin.writelines(json.dumps(attack) + "\n" for attack in HERE_ONLY)
-    process.stdin = None
-    return process
+    with tempfile.TemporaryFile("w+") as attacks:  # a pipe would hold the second runner back until the first has read
+        attacks.writelines(json.dumps(attack) + "\n" for attack in HERE_ONLY)
+        attacks.seek(0)
+        return subprocess.Popen(
+            [python, "-B", HERE / "runner.py", ROOT],
+            stdin=attacks,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd="/",
+            **how,
+        )
 
 
 @functools.cache
