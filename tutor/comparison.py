@@ -36,7 +36,7 @@ def shown(result: Result | None) -> str | None:
 
 
 def names_in(source: str) -> list[str]:
-    """What a blank in this trusted source can name: the function's parameters, and what its locked lines assign."""
+    """What a blank in this trusted source can name: the function's parameters, then what its locked lines assign."""
     nodes = list(ast.walk(ast.parse(source)))
     targets = [target for node in nodes if isinstance(node, ast.Assign) for target in node.targets]
     return [n.arg for n in nodes if isinstance(n, ast.arg)] + [t.id for t in targets if isinstance(t, ast.Name)]
