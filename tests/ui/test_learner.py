@@ -310,16 +310,6 @@ async def test_esc_leads_to_the_key_line_and_back(box: Box80) -> None:
         assert learner.app.is_running
 
 
-async def test_esc_and_a_letter_as_one_packet_are_two_keys(box: Box80) -> None:
-    async with box.open() as learner:
-        pane = await in_blank(learner)
-        await learner.type("ab")
-        await learner.press("alt+t")
-        assert pane.area.blank_text == "ab"
-        assert learner.store.lang == "zh"
-        assert learner.app.focused is learner.app.learner.keys
-
-
 async def test_full_width_marks_of_an_input_method_count_as_plain_ones(box: Box80) -> None:
     found = [command.id for command in commands.outside("？", "？", "code")]
     assert found == ["help"]
@@ -345,7 +335,7 @@ async def test_a_paste_outside_an_editor_says_where_to_paste(box: Box80) -> None
 async def test_every_command_has_words_in_both_languages_and_a_handler(box: Box80) -> None:
     async with box.open() as learner:
         for tab in commands.TABS:
-            learner.app.learner.show_tab(tab)
+            await learner.app.learner.show_tab(tab)
             await learner.pilot.pause()
         panes = [learner.app.learner, learner.app.learner.lesson, *learner.app.learner.panes.values()]
         for command in commands.COMMANDS:
@@ -377,16 +367,18 @@ def observation(ask: str | None, answer: int | None, series: str = "default") ->
 
 
 def ended(outcome: str, key: str = "lab.ok") -> dict[str, Any]:
-    return {"event": "ended", "at": 1.0, "demo": "automatic-dynamic", "outcome": outcome, "message": {"key": key, "args": {}}}
+    message = {"key": key, "args": {}}
+    return {"event": "ended", "at": 1.0, "demo": "automatic-dynamic", "outcome": outcome, "message": message}
 
 
 def result(verdict: str) -> dict[str, Any]:
     return {
         "event": "result", "at": 0.9, "demo": "automatic-dynamic", "claims": {"automatic-dynamic": verdict},
-        "because": {"automatic-dynamic": {"key": "lab.ok", "args": {}}}, "observed": {"default": {"new_graphs": [1, 1]}},
+        "because": {"automatic-dynamic": {"key": "lab.ok", "args": {}}},
+        "observed": {"default": {"new_graphs": [1, 1]}},
         "units": {"new_graphs": "graphs"}, "predicted": {"call-1": 1}, "answers": {"call-1": 1}, "agreed": 1,
-        "environment": {"torch": "2.13.0", "contended": False}, "source": "measured", "when": "2026-11-30T00:00:00+00:00",
-        "where": None,
+        "environment": {"torch": "2.13.0", "contended": False},
+        "source": "measured", "when": "2026-11-30T00:00:00+00:00", "where": None,
     }  # fmt: skip
 
 
@@ -441,7 +433,9 @@ async def test_a_run_can_be_stopped_and_its_lines_stay(box: Box80) -> None:
 
 
 async def test_a_flood_of_output_is_bounded_and_escaped(box: Box80) -> None:
-    flood = [{"event": "output", "at": 0.1, "text": f"line {n} \x1b[2J[b]x[/b]\n", "stream": "demo"} for n in range(3000)]
+    flood = [
+        {"event": "output", "at": 0.1, "text": f"line {n} \x1b[2J[b]x[/b]\n", "stream": "demo"} for n in range(3000)
+    ]
     async with box.open(lab=FakeLab([*flood, ended("ok")])) as learner:
         await learner.press("3", "enter", "r", "r")
         pane = learner.app.learner.panes["lab"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -12,7 +13,8 @@ from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from textual import on
+from textual import events, on
+from textual.app import App
 from textual.binding import Binding
 from textual.worker import Worker, WorkerState
 
@@ -37,12 +39,19 @@ from tutor.ui.views.lesson import LessonState
 if TYPE_CHECKING:
     from tutor.lab.host import LabHost
 
+#: How long a key may take before the next one is read all the same, in seconds.
+PATIENCE_S = 1.0
+
 
 class TutorApp(FrameDiffApp[None]):
     """One learner, one lesson."""
 
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS = [Binding("ctrl+c", "help_quit", show=False)]
+    BINDINGS = [
+        # Textual's own: one would leave without a word to us, the other shows a toast.
+        Binding("ctrl+q", "leave", show=False, priority=True),
+        Binding("ctrl+c", "help_quit", show=False),
+    ]
 
     def __init__(self, context: Context, store: Store, other: Owner | None = None) -> None:
         super().__init__()
@@ -59,6 +68,28 @@ class TutorApp(FrameDiffApp[None]):
         before = remembered()
         if before is not None:
             self.box_known(before)
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key or a paste is done with before the next one is read.
+
+        Textual hands a key to whoever has the focus at that moment and goes on; keys that arrive in one packet, as they
+        do on a slow line, would all go to the first of them.
+        """
+        await super().on_event(event)
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded and self.is_running:
+            try:
+                await asyncio.wait_for(self._digested(), PATIENCE_S)
+            except TimeoutError:
+                return  # Something takes long; keys go on, as they would without this.
+
+    async def _digested(self) -> None:
+        """Until the widget with the focus, and each one that it is in, has read all that was posted to it before."""
+        for node in (self.screen.focused or self.screen).ancestors_with_self:
+            if isinstance(node, App):
+                return
+            read = asyncio.Event()
+            if node.call_later(read.set):
+                await read.wait()
 
     def on_mount(self) -> None:
         if threading.current_thread() is threading.main_thread():
@@ -219,7 +250,7 @@ class TutorApp(FrameDiffApp[None]):
         def done(item: str | None) -> None:
             if item:
                 pane.insert(f"[{item.removeprefix('evidence:')}]")
-                pane.editor().focus()
+                self.learner.set_focus(pane.editor())
 
         self._page(
             lambda lang: text(lang, "ui.cite_title"),
@@ -252,6 +283,7 @@ class TutorApp(FrameDiffApp[None]):
 
     def check(self, pane: Pane) -> bool:
         """Judge the blank and every edge input in one run; the panes are drawn when the verdict is there."""
+        self.learner.keep()
         self.store.flush()
         blank = self.learner.blank_text()
         edges = {edge.id: edge.line for edge in self.store.progress.edges.values()}
@@ -293,8 +325,15 @@ class TutorApp(FrameDiffApp[None]):
     def action_help_quit(self) -> None:
         self.learner.do_hint_quit()
 
+    def action_leave(self) -> None:
+        self.leave()
+
+    async def action_quit(self) -> None:
+        self.leave()
+
     def leave(self) -> None:
         """Write what waits and go; when the disk refuses, ask first."""
+        self.learner.keep()
         if self.store.flush() or self.store.journal.read_only is not None:
             self._end()
             return
@@ -322,6 +361,7 @@ class TutorApp(FrameDiffApp[None]):
         gone: the process dies of the signal itself.
         """
         running = self.learner.running_demo()
+        self.learner.keep()
         self.store.flush()
         if number == signal.SIGHUP:
             self.store.record("hangup", **({"demo": running[0], "call": running[1]} if running else {}))

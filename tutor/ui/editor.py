@@ -65,6 +65,8 @@ def _take(app: TutorApp, pane: Pane, before: str, raw: bytes) -> None:
         if isinstance(found, str):
             if found != pane.area.blank_text:
                 pane.put_blank(found)
+                pane.keep()
+            app.store.flush()
             app.learner.say(text(lang, "ui.editor_taken"))
             return
         kept = _keep(app, "guard_key.py", raw)
@@ -83,6 +85,8 @@ def _take(app: TutorApp, pane: Pane, before: str, raw: bytes) -> None:
     words = words.removesuffix("\n") if not before.endswith("\n") else words
     if words != pane.area.text:
         pane.replace_all(words)
+        pane.keep()
+        app.store.flush()
     app.learner.say(text(lang, "ui.editor_taken"))
 
 

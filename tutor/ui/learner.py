@@ -7,6 +7,7 @@ Keys are looked up in `commands.COMMANDS`. Those that work in editors too are pr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import isawaitable
 from typing import TYPE_CHECKING, cast
 
 from textual import events, on
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 #: From this width on, lesson and work stand side by side.
 WIDE = 110
 SMALLEST = (80, 24)
-#: Letters that move by words in editors under Alt; other letters after Esc are commands.
-_WORD_KEYS = frozenset("bdf")
 
 
 class LearnerScreen(ScreenCommands, Screen[None]):
@@ -89,10 +88,10 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         yield self.message
         yield self.keys
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         self._arrange()
-        if not self.reading:
-            self._pane(self.tab)
+        if not self.reading or self.wide:
+            await self._open(self.tab)
         self._marks()
         self.set_focus(self.active.home())
         self.draw_bars()
@@ -111,7 +110,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
     @property
     def active(self) -> Pane:
         """The pane that commands go to."""
-        return self.lesson if self.reading else self._pane(self.tab)
+        return self.lesson if self.reading else self.panes[self.tab]
 
     @property
     def context(self) -> Context:
@@ -123,14 +122,14 @@ class LearnerScreen(ScreenCommands, Screen[None]):
 
         return isinstance(self.focused, TextArea | Input)
 
-    def _pane(self, tab: str) -> Pane:
-        """The pane of a work tab, made when it is first opened."""
+    async def _open(self, tab: str) -> None:
+        """Show the pane of a work tab; it is made when it is first opened, and whole before the next key is read."""
         if tab not in self.panes:
-            self.panes[tab] = self._make(tab)
-            self.work.mount(self.panes[tab])
+            pane = self._make(tab)
+            await self.work.mount(pane)
+            self.panes[tab] = pane
         for name, pane in self.panes.items():
             pane.display = name == tab
-        return self.panes[tab]
 
     def _make(self, tab: str) -> Pane:
         # Imported when opened: a start that shows the lesson pays for none of them.
@@ -155,17 +154,16 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         question = next(q for q in self.store.lesson.questions if q.id == tab)
         return AnswerPane(self.store, self.theme_name, question)
 
-    def show_tab(self, tab: str, *, focus: bool = True) -> None:
+    async def show_tab(self, tab: str) -> None:
         """Bring a tab to the front. In the wide layout the lesson is there already and only gets the focus."""
-        self.reading = tab == "lesson"
-        if not self.reading:
-            self.tab = tab
-            self._pane(tab)
-        else:
+        if tab == "lesson":
             self.folded = False
+        else:
+            await self._open(tab)
+            self.tab = tab
+        self.reading = tab == "lesson"
         self._arrange()
-        if focus:
-            self.set_focus(self.active.home())
+        self.set_focus(self.active.home())
         self._marks()
         self.message.set_parts([])
         # A pane that was hidden has no size before the next layout, and what it shows may be old.
@@ -181,14 +179,12 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         width = self.app.size.width
         self.lesson.styles.width = min(77, max(55, width * 45 // 100)) if self.wide else "1fr"
         self.lesson.head.display = not self.wide
-        if self.wide and self.tab not in self.panes:
-            self._pane(self.tab)
 
-    def fold(self) -> None:
+    async def fold(self) -> None:
         """Take the lesson away on a wide screen, or bring it back."""
         self.folded = not self.folded
         if self.folded and self.reading:
-            self.show_tab(self.tab)
+            await self.show_tab(self.tab)
         self._arrange()
         self.call_after_refresh(self.refill)
 
@@ -275,46 +271,43 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             self.set_focus(self.keys)
         self.draw_bars()
 
-    def action_hot(self, name: str) -> None:
+    async def action_hot(self, name: str) -> None:
         command = commands.by_id(name)
         if self._too_small and name != "leave":
             return
         if not commands.usable(command, self.context):
             self.say(self.tr("not_here", key=commands.key_label(command, editing=True)))
             return
-        self.perform(command)
+        await self.perform(command)
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         if self._too_small:
             event.stop()
             return
-        if self.editing:
-            letter = event.key.removeprefix("alt+")
-            if letter == event.key or len(letter) != 1 or letter in _WORD_KEYS:
-                return
-            # Esc and a letter that came as one packet.
-            event.stop()
-            self.action_escape()
-            self._outside(letter, letter)
-            return
-        if self._outside(event.key, event.character):
+        if not self.editing and await self._outside(event.key, event.character):
             event.stop()
 
-    def _outside(self, key: str, character: str | None) -> bool:
-        return any(self.perform(command) for command in commands.outside(key, character, self.context))
+    async def _outside(self, key: str, character: str | None) -> bool:
+        for command in commands.outside(key, character, self.context):
+            if await self.perform(command):
+                return True
+        return False
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
         self.say(self.tr("paste_where"))
 
-    def perform(self, command: Command) -> bool:
+    async def perform(self, command: Command) -> bool:
         """Run a command on the active pane, else on the screen; False when neither has it now."""
         if command.writes and self.store.journal.read_only is not None:
             self.say(self.store.journal.read_only, "caution")
             return True
         for target in (self.active, self):
             method = getattr(target, f"do_{command.id}", None)
-            if method is None or method() is False:
+            if method is None:
+                continue
+            result = method()
+            if (await result if isawaitable(result) else result) is False:
                 continue
             if command.id not in ("down", "up"):
                 self.call_after_refresh(self.draw_bars)
@@ -322,7 +315,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         return False
 
     @on(KeyLine.Chosen)
-    def _chosen(self, event: KeyLine.Chosen) -> None:
+    async def _chosen(self, event: KeyLine.Chosen) -> None:
         if event.command == "escape":
             self.action_escape()
         elif event.command == "inside":
@@ -330,13 +323,20 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         else:
             if event.command == "act":
                 self.set_focus(self.active.home())
-            self.perform(commands.by_id(event.command))
+            await self.perform(commands.by_id(event.command))
 
     @on(TabBar.Chosen)
-    def _tab_clicked(self, event: TabBar.Chosen) -> None:
-        self.show_tab(event.name)
+    async def _tab_clicked(self, event: TabBar.Chosen) -> None:
+        await self.show_tab(event.name)
 
     # --- for the application ----------------------------------------------------------------------------------------
+
+    def keep(self) -> None:
+        """Hand everything that is typed, and the place, to the store."""
+        for pane in self.panes.values():
+            if pane.is_mounted:
+                pane.keep()
+        self.store.keep_place(self.lesson.place("lesson" if self.reading else self.tab))
 
     def blank_text(self) -> str:
         """What stands in the blank now."""
@@ -363,14 +363,14 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             return pane.demo.name, len(pane.view.rows)
         return None
 
-    def open_demo(self, name: str) -> None:
+    async def open_demo(self, name: str) -> None:
         """Show the lab with one demo open."""
         from tutor.ui.panes.lab import LabPane
 
-        self.show_tab("lab")
+        await self.show_tab("lab")
         pane = self.panes["lab"]
         assert isinstance(pane, LabPane)
-        self.call_after_refresh(pane.open_demo, name)
+        pane.open_demo(name)
 
     def set_theme(self, theme: ThemeName) -> None:
         self.theme_name = theme
@@ -387,8 +387,8 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self.say(event.words, event.role)
 
     @on(Pane.Go)
-    def _go(self, event: Pane.Go) -> None:
-        self.show_tab(event.tab)
+    async def _go(self, event: Pane.Go) -> None:
+        await self.show_tab(event.tab)
 
     @on(Pane.Changed)
     def _changed(self) -> None:
@@ -432,16 +432,16 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self.draw_bars()
 
     def _keep_place(self) -> None:
-        self.store.keep_place(self.lesson.place("lesson" if self.reading else self.tab))
+        self.keep()
         self._changed()
 
     @on(LessonPane.ClaimOpened)
-    def _claim_opened(self, event: LessonPane.ClaimOpened) -> None:
+    async def _claim_opened(self, event: LessonPane.ClaimOpened) -> None:
         claim = self.store.lesson.claims[event.claim]
         if claim.demo is None:
             self.tutor.show_claim(claim, self.lesson.state())
             return
-        self.open_demo(claim.demo)
+        await self.open_demo(claim.demo)
 
     @on(LinesView.Picked)
     def _picked(self, event: LinesView.Picked) -> None:
@@ -457,7 +457,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
 
     # --- size --------------------------------------------------------------------------------------------------------
 
-    def on_resize(self, event: events.Resize) -> None:
+    async def on_resize(self, event: events.Resize) -> None:
         small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
         if small != self._too_small:
             self._too_small = small
@@ -470,5 +470,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         if event.size != self._sized:
             self._sized = event.size
             self._arrange()
+            if self.wide:
+                await self._open(self.tab)
             self.draw_bars()
 

@@ -60,7 +60,7 @@ class Commands(Provider):
                 about = text(app.store.lang, f"ui.about_{command.id}")
                 yield command.id, f"{about}  {keys}".rstrip(), (command.id,)
 
-    def _run(self, ids: tuple[str, ...]) -> None:
+    async def _run(self, ids: tuple[str, ...]) -> None:
         learner = cast("TutorApp", self.app).learner
         for name in ids:
-            learner.perform(commands.by_id(name))
+            await learner.perform(commands.by_id(name))

@@ -46,64 +46,64 @@ class ScreenCommands:
     def say(self, words: str, role: Role = "plain") -> None: ...
 
     @abstractmethod
-    def show_tab(self, tab: str) -> None: ...
+    async def show_tab(self, tab: str) -> None: ...
 
     @abstractmethod
-    def fold(self) -> None: ...
+    async def fold(self) -> None: ...
 
     @abstractmethod
     def saved_changed(self) -> None: ...
 
-    def do_tab_lesson(self) -> None:
-        self.show_tab("lesson")
+    async def do_tab_lesson(self) -> None:
+        await self.show_tab("lesson")
 
-    def do_tab_code(self) -> None:
-        self.show_tab("code")
+    async def do_tab_code(self) -> None:
+        await self.show_tab("code")
 
-    def do_tab_edge(self) -> None:
-        self.show_tab("edge")
+    async def do_tab_edge(self) -> None:
+        await self.show_tab("edge")
 
-    def do_tab_lab(self) -> None:
-        self.show_tab("lab")
+    async def do_tab_lab(self) -> None:
+        await self.show_tab("lab")
 
-    def do_tab_q1(self) -> None:
-        self.show_tab("q1")
+    async def do_tab_q1(self) -> None:
+        await self.show_tab("q1")
 
-    def do_tab_q2(self) -> None:
-        self.show_tab("q2")
+    async def do_tab_q2(self) -> None:
+        await self.show_tab("q2")
 
-    def do_tab_q3(self) -> None:
-        self.show_tab("q3")
+    async def do_tab_q3(self) -> None:
+        await self.show_tab("q3")
 
-    def do_tab_result(self) -> None:
-        self.show_tab("result")
+    async def do_tab_result(self) -> None:
+        await self.show_tab("result")
 
-    def do_swap(self) -> None:
-        self.show_tab(self.tab if self.reading else "lesson")
+    async def do_swap(self) -> None:
+        await self.show_tab(self.tab if self.reading else "lesson")
 
-    def do_pane(self) -> None:
-        self.do_swap()
+    async def do_pane(self) -> None:
+        await self.do_swap()
 
-    def do_right(self) -> bool:
-        return self._turn(1)
+    async def do_right(self) -> bool:
+        return await self._turn(1)
 
-    def do_left(self) -> bool:
-        return self._turn(-1)
+    async def do_left(self) -> bool:
+        return await self._turn(-1)
 
-    def _turn(self, step: int) -> bool:
+    async def _turn(self, step: int) -> bool:
         if self.reading:
             return False
         work = [tab for tab in TABS if tab != "lesson"]
         at = work.index(self.tab) + step
         if 0 <= at < len(work):
-            self.show_tab(work[at])
+            await self.show_tab(work[at])
         return True
 
-    def do_fold(self) -> None:
+    async def do_fold(self) -> None:
         if not self.wide:
             self.say(self.tr("fold_narrow"))
             return
-        self.fold()
+        await self.fold()
 
     def do_language(self) -> None:
         self.tutor.switch_language()

@@ -302,9 +302,12 @@ class TerminalMemory:
                     continue
                 rows[y] = self._texts[y].copy(), self._pens[y].copy()
             row, row_pens = rows[y]
-            self._lose_halves(row, x, end)
             row[x:end] = texts
             row_pens[x:end] = pens
+            # The second half of a wide character whose first was written over: blank, but who knows in what colour.
+            while end < size[0] and row[end] == "":
+                row[end] = None
+                end += 1
         for y in sorted(rows):
             self._paint_row(y, *rows[y])
         self._hand.move(*cursor)
@@ -319,16 +322,6 @@ class TerminalMemory:
                 texts[head:room] = " " * (room - head)
             del texts[room:], pens[room:]
 
-    @staticmethod
-    def _lose_halves(row: list[str | None], x: int, end: int) -> None:
-        """Cells `x` to `end` are written over. Half a wide character left over is blank in nobody knows what colour."""
-        if row[x] == "":
-            head = _head(row, x)
-            row[head:x] = [None] * (x - head)
-        while end < len(row) and row[end] == "":
-            row[end] = None
-            end += 1
-
     def _paint_row(self, y: int, texts: list[str | None], pens: list[Pen | None]) -> None:
         """Send what makes row `y` show this. A cell whose text is None is not known and not sent."""
         differs = [
@@ -339,7 +332,7 @@ class TerminalMemory:
         self._texts[y], self._pens[y] = texts, pens
         x = 0
         while True in differs[x:]:
-            x = _head(texts, differs.index(True, x))
+            x = _head(texts, differs.index(True, x))  # never half a wide character
             if not self._reach_by_writing(x, y, texts, pens):
                 self._hand.move(x, y)
             x = self._paint_run(x, texts, pens, differs)

@@ -19,6 +19,8 @@ from tutor.ui.widgets.fields import Prose
 from tutor.ui.widgets.lines_view import LinesView
 
 ANSWER_MAX = 4000
+#: An answer may be longer while it is written; a paste that would make it longer than this is refused.
+KEPT_MAX = 4 * ANSWER_MAX
 
 
 class AnswerPane(Pane):
@@ -31,7 +33,7 @@ class AnswerPane(Pane):
         self.question = question
         self.asked = LinesView(theme)
         self.asked.styles.height = "auto"
-        self.area = Prose(store.draft(question.id), soft_wrap=True)
+        self.area = Prose(store.draft(question.id), soft_wrap=True, limit=KEPT_MAX)
         self.note = LinesView(theme)
         self.note.styles.height = "auto"
         self.note.before_paint = self.refill
@@ -63,14 +65,21 @@ class AnswerPane(Pane):
         note = self.tr("answer_too_long", limit=ANSWER_MAX) if over else self.tr("answer_later")
         self.note.show(wrap([(note, "caution" if over else "muted")], width))
 
+    def keep(self) -> None:
+        self.store.keep_draft(self.question.id, self.area.text, self.area.cursor_location)
+
+    @on(Prose.TooLong)
+    def _too_long(self, event: Prose.TooLong) -> None:
+        self.say(self.tr("too_long", chars=event.chars, limit=event.limit), "caution")
+
     @on(TextArea.Changed)
     def _typed(self) -> None:
-        self.store.keep_draft(self.question.id, self.area.text, self.area.cursor_location)
+        self.keep()
         self.refill()
         self.changed()
 
     def do_open(self) -> None:
-        self.area.focus()
+        self.screen.set_focus(self.area)
 
     def do_undo(self) -> None:
         self.area.undo()

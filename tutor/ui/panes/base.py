@@ -75,6 +75,9 @@ class Pane(Widget):
         """What has the focus when the pane is chosen and nothing is typed."""
         raise NotImplementedError
 
+    def keep(self) -> None:
+        """Hand what is typed to the store; also called when the program ends before its messages are read."""
+
     def leave_editor(self) -> None:
         """Esc was pressed in something of this pane that is typed in."""
 

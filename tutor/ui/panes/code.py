@@ -18,6 +18,7 @@ from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.views.verdict import verdict_lines
 from tutor.ui.widgets.blank_editor import BlankEditor
+from tutor.ui.widgets.fields import Prose
 from tutor.ui.widgets.lines_view import LinesView
 
 #: Colours come this long after the pane: importing the lexer would hold up its first keys, in seconds.
@@ -99,15 +100,21 @@ class CodePane(Pane):
         super().set_theme(theme)
         self.area.set_colours(theme)
 
+    def keep(self) -> None:
+        self.store.keep_draft("code", self.area.blank_text, self.area.cursor_location)
+
     # --- typing ------------------------------------------------------------------------------------------------------
 
     @on(TextArea.Changed)
     def _typed(self) -> None:
-        text = self.area.blank_text
-        self.store.keep_draft("code", text, self.area.cursor_location)
+        self.keep()
         if self.store.progress.last_check is not None:
             self.refill()
         self.changed()
+
+    @on(Prose.TooLong)
+    def _too_long(self, event: Prose.TooLong) -> None:
+        self.say(self.tr("too_long", chars=event.chars, limit=event.limit), "caution")
 
     @on(BlankEditor.Locked)
     def _locked(self) -> None:

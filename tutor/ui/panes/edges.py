@@ -103,7 +103,7 @@ class EdgePane(ListPane):
         self.fields["why"].value = edge.why if edge else ""
         self._filling = False
         self.form.display = True
-        self.fields["call"].focus()
+        self.screen.set_focus(self.fields["call"])
         self.fields["call"].cursor_position = len(self.fields["call"].value)
         self.refill()
 
@@ -112,9 +112,11 @@ class EdgePane(ListPane):
         event.stop()
         if self._filling or not self.form.display:
             return
-        self._keep()
+        self.keep()
 
-    def _keep(self) -> None:
+    def keep(self) -> None:
+        if not self.form.display:
+            return
         line = joined(self.fields["call"].value, self.fields["predict"].value)
         reason = self.fields["why"].value
         edge = self.store.progress.edges.get(self.chosen)
@@ -130,7 +132,7 @@ class EdgePane(ListPane):
         names = list(FIELDS)
         at = next(n for n, name in enumerate(names) if self.fields[name] is event.input)
         if at + 1 < len(names):
-            self.fields[names[at + 1]].focus()
+            self.screen.set_focus(self.fields[names[at + 1]])
         else:
             self.close_form()
 
@@ -140,10 +142,10 @@ class EdgePane(ListPane):
 
     def close_form(self) -> None:
         """Keep what stands in the fields and go back to the table."""
-        self._keep()
+        self.keep()
         self.store.flush()
         self.form.display = False
-        self.body.focus()
+        self.screen.set_focus(self.body)
         self.refill()
 
     # --- commands ----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from textual.strip import Strip
 from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
 from tutor.blanks import Blank
+from tutor.sandbox.policy import EXPRESSION_MAX
 from tutor.ui.theme import ThemeName, roles
 from tutor.ui.widgets import syntax
 from tutor.ui.widgets.fields import Prose
@@ -34,7 +35,7 @@ class BlankEditor(Prose):
         self._roles = roles(theme)
         self._styled: tuple[str, list[Text]] = ("", [])
         self.colour = False
-        super().__init__(blank.fill(text), soft_wrap=False)
+        super().__init__(blank.fill(text), soft_wrap=False, limit=EXPRESSION_MAX)
 
     # --- the blank ---------------------------------------------------------------------------------------------------
 
@@ -66,7 +67,7 @@ class BlankEditor(Prose):
             self.move_cursor(end)
         if self.blank_text == self._placeholder:
             self.selection = Selection(start, end)
-        self.focus()
+        self.screen.set_focus(self)
 
     def edit(self, edit: Edit) -> EditResult:
         start, end = self.blank_range
@@ -77,7 +78,10 @@ class BlankEditor(Prose):
             if not edit.text and top == bottom:
                 return self._refused()
             edit = Edit(edit.text, top, bottom, False)
-        result = self._blank.extract(self._would_be(edit))
+        would_be = self._would_be(edit)
+        if len(would_be) - len(self._blank.prefix) - len(self._blank.suffix) > self.limit:
+            return self.refused(len(edit.text))
+        result = self._blank.extract(would_be)
         if result is None:
             return self._refused()
         return super().edit(edit)

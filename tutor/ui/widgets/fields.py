@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from textual.message import Message
 from textual.widgets import Input, TextArea
+from textual.widgets.text_area import Edit, EditResult
 
 #: Edits that undo can take back.
 UNDO = 500
@@ -21,12 +23,31 @@ class Prose(TextArea):
     }
     """
 
-    def __init__(self, text: str, *, soft_wrap: bool) -> None:
+    class TooLong(Message):
+        """An edit of `chars` characters would have made the text longer than `limit`; nothing was changed."""
+
+        def __init__(self, chars: int, limit: int) -> None:
+            super().__init__()
+            self.chars = chars
+            self.limit = limit
+
+    def __init__(self, text: str, *, soft_wrap: bool, limit: int) -> None:
         super().__init__(
             text, soft_wrap=soft_wrap, tab_behavior="focus", highlight_cursor_line=False, max_checkpoints=UNDO
         )
         self.cursor_blink = False
         self.match_cursor_bracket = False
+        self.limit = limit
+
+    def edit(self, edit: Edit) -> EditResult:
+        if len(edit.text) > 1 and len(self.text) + len(edit.text) > self.limit:
+            return self.refused(len(edit.text))
+        return super().edit(edit)
+
+    def refused(self, chars: int) -> EditResult:
+        """Nothing was changed by an edit of `chars` characters."""
+        self.post_message(self.TooLong(chars, self.limit))
+        return EditResult(self.cursor_location, "")
 
 
 class Field(Input):
