@@ -142,6 +142,7 @@ def test_kill_9_loses_at_most_the_last_second(env: dict[str, str], journal: Path
     with tutor(env) as t:
         in_blank(begun(t)).write(b"abc")
         until(lambda: any(e["kind"] == "draft" and e["data"]["text"] == "abc" for e in events(journal)))
+        until(lambda: any(e["kind"] == "place" and e["data"]["tab"] == "code" for e in events(journal)))
         children = descendants(t.process.pid)
         t.kill(signal.SIGKILL)
         t.wait_for_exit()
@@ -253,8 +254,7 @@ def test_the_editor_comes_and_goes(env: dict[str, str], tmp_path: Path) -> None:
         t.press("1")
         t.wait(lambda s: "return from_editor" in s.text)
         t.press("e")
-        t.wait(lambda s: "your file is kept at" in s.text)
-        assert "return from_editor" in t.screen.text
+        t.wait(lambda s: "your file is kept at" in s.text and "return from_editor" in s.text)
 
 
 def test_the_screen_process_never_loads_torch(env: dict[str, str]) -> None:

@@ -380,7 +380,7 @@ def dropped_message(store: Store) -> Message:
     at = datetime.fromisoformat(dropped.seen).astimezone()
     key = "ui.dropped" if dropped.how == "hangup" else "ui.crashed"
     if dropped.demo is not None:
-        return Message(f"{key}_demo", {"at": f"{at:%H:%M}", "demo": dropped.demo, "call": dropped.call or 0})
+        return Message(f"{key}_demo", {"at": f"{at:%H:%M}", "call": dropped.call or 0})
     return Message(key, {"at": f"{at:%H:%M}"})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from tutor.journal import Journal, StateError
@@ -13,6 +14,8 @@ from tutor.scoring import Score, score
 
 #: What was typed is on the disk this long after the first key that is not, in seconds.
 SAVE_AFTER = 0.8
+#: When it waits longer than this, the screen says so.
+LATE = 1.5
 #: How often a refused write is tried again, in seconds.
 RETRY = 3.0
 
@@ -28,6 +31,7 @@ class Store:
         self._waiting: dict[str, tuple[str, tuple[int, int]]] = {}
         self._edges: dict[str, tuple[str, str]] = {}
         self._place: Place | None = None
+        self._clean = monotonic()
         self.saved_at = ""
         """Local time of the last write, as HH:MM:SS."""
 
@@ -44,6 +48,13 @@ class Store:
         """Whether everything is on the disk."""
         waits = self._waiting or self._edges or self._place is not None
         return not waits and not self.journal.pending and self.problem is None
+
+    @property
+    def late(self) -> bool:
+        """Whether something has waited longer than it should: a change that every key makes is not worth its bytes."""
+        if self.saved:
+            self._clean = monotonic()
+        return monotonic() - self._clean > LATE
 
     def draft(self, name: str, default: str = "") -> str:
         """The text of a draft as it stands now, saved or not."""

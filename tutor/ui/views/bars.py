@@ -28,7 +28,7 @@ def _saved(store: Store) -> Part:
         return text(store.lang, "ui.reading_only"), "caution"
     if store.problem is not None:
         return text(store.lang, "ui.not_saved"), "bad"
-    return text(store.lang, "ui.saved" if store.saved else "ui.saving"), "plain"
+    return text(store.lang, "ui.saving" if store.late else "ui.saved"), "plain"
 
 
 def step_lead(title: list[Part], width: int, *, chosen: bool) -> list[Part]:
