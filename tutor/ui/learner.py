@@ -234,7 +234,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         elif self.focused is self.keys:
             yield Key("inside", f"Enter {self.tr('do_inside')}")
         else:
-            yield Key("act", f"Enter {self.tr('do_act_' + self.context)}")
+            yield Key("act", f"Enter {self.active.act_words()}")
         for command in commands.COMMANDS:
             wanted = command.editing if editing else command.line
             if wanted and command.id != "open" and self.can(command):
@@ -245,7 +245,8 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             other = self.tab if self.reading else "lesson"
             label = commands.key_label(command, editing=True) if editing else str(TABS.index(other))
             return Key("swap", f"{label} {self.tr(f'tab_{other}')}")
-        return Key(command.id, f"{commands.key_label(command, editing=editing)} {self.tr(f'do_{command.id}')}")
+        words = "do_run_lab" if command.id == "run" and self.context == "lab" else f"do_{command.id}"
+        return Key(command.id, f"{commands.key_label(command, editing=editing)} {self.tr(words)}")
 
     def can(self, command: Command) -> bool:
         if not commands.usable(command, self.context):

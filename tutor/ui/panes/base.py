@@ -71,6 +71,10 @@ class Pane(Widget):
         """What Enter goes into, None when nothing is typed here."""
         return None
 
+    def act_words(self) -> str:
+        """What Enter does here, for the key line."""
+        return self.tr(f"do_act_{self.context}")
+
     def home(self) -> Widget:
         """What has the focus when the pane is chosen and nothing is typed."""
         raise NotImplementedError

@@ -111,6 +111,9 @@ class LabPane(ListPane):
         elif kind == "evidence":
             cast("TutorApp", self.app).show_evidence(self.store.progress.evidence[name])
 
+    def act_words(self) -> str:
+        return super().act_words() if self.demo is None else self.tr("do_value")
+
     # --- commands ----------------------------------------------------------------------------------------------------
 
     def can(self, command: str) -> bool:
