@@ -1,4 +1,4 @@
-"""The application: owns what the screens share (state, judge, lab), and what lies over them."""
+"""The application: owns what the screens share (state, judge, lab), and how it all ends."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Callable
-from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import App
@@ -20,30 +18,28 @@ from textual.worker import Worker, WorkerState
 
 from tutor.cli.context import Context
 from tutor.journal import StateError
-from tutor.model import Claim, Message
-from tutor.progress import Evidence
 from tutor.session_lock import Owner
-from tutor.settings import Theme
 from tutor.strings import say, text
-from tutor.ui import commands, escape
+from tutor.ui import escape
 from tutor.ui.box import Box, look, remember, remembered
 from tutor.ui.checker import Checker
 from tutor.ui.frame_diff import FrameDiffApp
 from tutor.ui.learner import LearnerScreen
-from tutor.ui.lines import Line
+from tutor.ui.overlays import Overlays, dropped_message
 from tutor.ui.panes.base import Pane
 from tutor.ui.store import Store
-from tutor.ui.theme import THEMES, ThemeName, fitting, textual_themes
-from tutor.ui.views.lesson import LessonState
+from tutor.ui.theme import THEMES, ThemeName, chosen, setting, textual_themes
 
 if TYPE_CHECKING:
     from tutor.lab.host import LabHost
 
+#: A check that takes longer than this is announced, in seconds.
+SLOW_S = 0.4
 #: How long a key may take before the next one is read all the same, in seconds.
 PATIENCE_S = 1.0
 
 
-class TutorApp(FrameDiffApp[None]):
+class TutorApp(Overlays, FrameDiffApp[None]):
     """One learner, one lesson."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -59,7 +55,7 @@ class TutorApp(FrameDiffApp[None]):
         self.context = context
         self.store = store
         self.checker = Checker(store.lesson.exercise)
-        self.theme_name: ThemeName = theme_named(context.theme, context)
+        self.theme_name: ThemeName = chosen(context.theme, context.env)
         for theme in textual_themes():
             self.register_theme(theme)
         self.theme = f"tutor-{self.theme_name}"
@@ -119,36 +115,15 @@ class TutorApp(FrameDiffApp[None]):
         if self.frame_diff_problem is not None:
             notices.append(self.frame_diff_problem)
         if self._other is not None:
-            self._ask_owner(self._other)
+            self.ask_owner(self._other)
             return
         if notices:
-            self.learner.say(notices[-1], "caution")
+            more = text(self.store.lang, "ui.more_notices", count=len(notices) - 1) if len(notices) > 1 else ""
+            self.learner.say(say(self.store.lang, notices[0]) + more, "caution")
         elif progress.dropped is not None:
             self.learner.say(dropped_message(self.store), "caution")
         if not progress.settings.get("welcomed") and self.store.journal.read_only is None:
-            self._welcome()
-
-    def _ask_owner(self, other: Owner) -> None:
-        """Another window has this progress open: take it over, or only read."""
-
-        def answered(take: bool | None) -> None:
-            if take:
-                self.store.journal.take_over()
-            else:
-                self.store.journal.only_read()
-                self.learner.say(self.store.journal.notices[-1], "caution")
-            self.learner.draw_bars()
-
-        from tutor.literals import safe_text
-
-        since = datetime.fromisoformat(other.since).astimezone() if other.since else None
-        question = text(
-            self.store.lang,
-            "ui.session_asks",
-            who=safe_text(f"{other.tty or ''} {other.host} pid {other.pid}".strip()),
-            since=f"{since:%H:%M}" if since else "?",
-        )
-        self.push_screen(_pages().Ask(self.theme_name, self.store.lang, question), answered)
+            self.welcome()
 
     # --- the box -----------------------------------------------------------------------------------------------------
 
@@ -165,99 +140,8 @@ class TutorApp(FrameDiffApp[None]):
         self.learner.box = box.words(self.store.lang)
         if self.learner.is_attached:
             self.learner.refill()
-            if isinstance(self.screen, _pages().Welcome):
-                self.screen.refill()
-
-    # --- over the screen ---------------------------------------------------------------------------------------------
-
-    def _welcome(self) -> None:
-        from tutor.ui.views.pages import welcome
-
-        def lines(lang: Any, width: int) -> list[Line]:
-            box = self.box.words(lang) if self.box is not None else text(lang, "ui.box_looking")
-            return welcome(self.store.lesson, lang, width, box)
-
-        def done(answer: str | None) -> None:
-            self.store.record("setting", name="welcomed", value=True)
-            if page.lang != self.store.lang:
-                self.switch_language()
-            if answer == "help":
-                self.show_help("lesson")
-
-        page = _pages().Welcome(
-            self.theme_name, self.store.lang, lambda lang: text(lang, "ui.welcome_title"), lines, keys="welcome_foot"
-        )
-        self.push_screen(page, done)
-
-    def show_help(self, context: commands.Context) -> None:
-        from tutor.ui.views.pages import help_lines
-
-        self._page(
-            lambda lang: text(lang, "ui.help_title", where=text(lang, f"ui.context_{context}")),
-            lambda lang, width: help_lines(lang, width, context, self.theme_name),
-        )
-
-    def show_claim(self, claim: Claim, state: LessonState) -> None:
-        from tutor.ui.views.pages import claim_page
-
-        self._page(
-            lambda lang: text(lang, "ui.claim_title"), lambda lang, width: claim_page(claim, lang, width, state)
-        )
-
-    def show_evidence(self, evidence: Evidence) -> None:
-        from tutor.ui.views.pages import evidence_page
-
-        self._page(
-            lambda lang: text(lang, "ui.evidence_one", id=evidence.id),
-            lambda lang, width: evidence_page(evidence, lang, width),
-        )
-
-    def _page(
-        self,
-        title: Callable[[Any], str],
-        lines: Callable[[Any, int], list[Line]],
-        done: Callable[[str | None], None] | None = None,
-        keys: str = "page_keys",
-    ) -> None:
-        self.push_screen(_pages().Page(self.theme_name, self.store.lang, title, lines, keys=keys), done)
-
-    def ask(self, question: str, yes: Callable[[], None]) -> None:
-        """A question; `yes` is called only when it is answered with y."""
-        self.push_screen(_pages().Ask(self.theme_name, self.store.lang, question), lambda said: yes() if said else None)
-
-    def ask_line(self, label: str, done: Callable[[str], None]) -> None:
-        self.push_screen(
-            _pages().SearchLine(self.theme_name, label), lambda words: done(words) if words is not None else None
-        )
-
-    def show_palette(self) -> None:
-        from tutor.ui.palette import Commands, Palette
-
-        self.push_screen(Palette(providers=[Commands], placeholder=text(self.store.lang, "ui.palette")))
-
-    def cite(self, pane: Pane) -> None:
-        """Pick evidence and put its id into the answer."""
-        from tutor.ui.panes.answer import AnswerPane
-        from tutor.ui.views.lab import evidence_lines
-
-        if not isinstance(pane, AnswerPane):
-            return
-        evidence = list(self.store.progress.evidence.values())
-        if not evidence:
-            self.learner.say(text(self.store.lang, "ui.evidence_empty"))
-            return
-
-        def done(item: str | None) -> None:
-            if item:
-                pane.insert(f"[{item.removeprefix('evidence:')}]")
-                self.learner.set_focus(pane.editor())
-
-        self._page(
-            lambda lang: text(lang, "ui.cite_title"),
-            lambda lang, width: evidence_lines(evidence, lang, width),
-            done,
-            keys="cite_foot",
-        )
+            if self.screen is not self.learner:
+                self.refill_overlay()
 
     # --- settings ----------------------------------------------------------------------------------------------------
 
@@ -273,26 +157,25 @@ class TutorApp(FrameDiffApp[None]):
     def next_theme(self) -> None:
         """The next of the five themes."""
         self.theme_name = THEMES[(THEMES.index(self.theme_name) + 1) % len(THEMES)]
-        kind: Theme = "ansi" if self.theme_name.startswith("ansi") else self.theme_name  # type: ignore[assignment]
-        self.store.record("setting", name="theme", value=kind)
+        self.store.record("setting", name="theme", value=setting(self.theme_name))
         self.theme = f"tutor-{self.theme_name}"
         self.learner.set_theme(self.theme_name)
         self.learner.say(text(self.store.lang, "ui.theme_now", theme=self.theme_name))
 
     # --- judging -----------------------------------------------------------------------------------------------------
 
-    def check(self, pane: Pane) -> bool:
+    def check(self) -> None:
         """Judge the blank and every edge input in one run; the panes are drawn when the verdict is there."""
         self.learner.keep()
         self.store.flush()
         blank = self.learner.blank_text()
         edges = {edge.id: edge.line for edge in self.store.progress.edges.values()}
         self.run_worker(self._check(blank, edges), group="check", exclusive=True, exit_on_error=False)
-        del pane
-        return True
 
     async def _check(self, blank: str, edges: dict[str, str]) -> None:
+        slow = self.set_timer(SLOW_S, partial(self.learner.say, text(self.store.lang, "ui.judging")))
         report = await self.checker.check(blank, list(edges.values()))
+        slow.stop()
         data = report.to_data()
         self.store.record("checked", expr=blank, report=data)
         for (name, row), result in zip(edges.items(), data["edges"], strict=True):
@@ -371,34 +254,6 @@ class TutorApp(FrameDiffApp[None]):
             os.kill(os.getpid(), number)
         else:
             self._loop.call_soon_threadsafe(self.exit)
-
-
-def dropped_message(store: Store) -> Message:
-    """What the last session left behind when its line dropped or its process died."""
-    dropped = store.progress.dropped
-    assert dropped is not None
-    at = datetime.fromisoformat(dropped.seen).astimezone()
-    key = "ui.dropped" if dropped.how == "hangup" else "ui.crashed"
-    if dropped.demo is not None:
-        return Message(f"{key}_demo", {"at": f"{at:%H:%M}", "call": dropped.call or 0})
-    return Message(key, {"at": f"{at:%H:%M}"})
-
-
-def theme_named(wanted: Theme, context: Context) -> ThemeName:
-    """The theme to use: NO_COLOR wins over `auto`, an explicit choice wins over both."""
-    fits = fitting(context.env)
-    if wanted == "auto":
-        return fits
-    if wanted == "ansi":
-        return "ansi-light" if fits.endswith("light") else "ansi-dark"
-    return wanted
-
-
-def _pages() -> Any:
-    # Imported when something lies over the screen; the first frame shows none of them.
-    from tutor.ui import pages
-
-    return pages
 
 
 def run(context: Context) -> int:

@@ -134,8 +134,8 @@ class ScreenCommands:
     def do_hint_quit(self) -> None:
         self.say(self.tr("hint_quit"))
 
-    def do_run(self) -> bool:
-        return bool(self.tutor.check(self.active))
+    def do_run(self) -> None:
+        self.tutor.check()
 
     def do_editor(self) -> None:
         self.tutor.open_editor(self.active)

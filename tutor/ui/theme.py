@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Literal
 
 from rich.style import Style
-from textual.theme import Theme
+from textual.theme import Theme as Ground
+
+from tutor.settings import Theme
 
 ThemeName = Literal["dark", "light", "ansi-dark", "ansi-light", "mono"]
 THEMES: tuple[ThemeName, ...] = ("dark", "light", "ansi-dark", "ansi-light", "mono")
@@ -78,10 +80,10 @@ def roles(name: ThemeName) -> Mapping[str, Style]:
     return {role: Style.parse(_ROLES[name].get(role, plain) or "none") for role, plain in _PLAIN.items()}
 
 
-def textual_themes() -> tuple[Theme, ...]:
+def textual_themes() -> tuple[Ground, ...]:
     """The grounds and the few colours that Textual's own widgets need."""
     own = {
-        "dark": Theme(
+        "dark": Ground(
             "tutor-dark",
             primary="#7fd4ff",
             foreground="#d7dde4",
@@ -90,7 +92,7 @@ def textual_themes() -> tuple[Theme, ...]:
             panel="#14181d",
             dark=True,
         ),
-        "light": Theme(
+        "light": Ground(
             "tutor-light",
             primary="#00568f",
             foreground="#1b1f24",
@@ -103,8 +105,8 @@ def textual_themes() -> tuple[Theme, ...]:
     return (*own.values(), *(_ansi(name) for name in ("ansi-dark", "ansi-light", "mono")))
 
 
-def _ansi(name: str) -> Theme:
-    return Theme(
+def _ansi(name: str) -> Ground:
+    return Ground(
         f"tutor-{name}",
         ansi=True,
         primary="ansi_default",
@@ -132,3 +134,20 @@ def fitting(env: Mapping[str, str]) -> ThemeName:
     if env.get("COLORTERM") in ("truecolor", "24bit") or "256color" in env.get("TERM", ""):
         return "light" if light else "dark"
     return "ansi-light" if light else "ansi-dark"
+
+
+def chosen(wanted: Theme, env: Mapping[str, str]) -> ThemeName:
+    """The theme to use: what the learner asked for, else the one that fits the terminal."""
+    fits = fitting(env)
+    if wanted == "auto":
+        return fits
+    if wanted == "ansi":
+        return "ansi-light" if fits.endswith("light") else "ansi-dark"
+    return wanted
+
+
+def setting(name: ThemeName) -> Theme:
+    """The setting that brings a theme back at the next start."""
+    if name == "ansi-dark" or name == "ansi-light":
+        return "ansi"
+    return name
