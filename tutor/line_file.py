@@ -37,6 +37,7 @@ class LineFile:
     def open(self) -> None:
         """Open the file that stands at `path` now, from its start; made when missing. Raises OSError."""
         unwritable: OSError | None = None
+        is_new = not self.path.exists()
         try:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except IsADirectoryError:
@@ -47,6 +48,8 @@ class LineFile:
             fd, unwritable = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC), error
         self._shut()
         self._fd, self.unwritable, self.offset = fd, unwritable, 0
+        if is_new:
+            sync_folder(self.path.parent)  # Else the file itself could be gone after a power cut, with all its lines.
 
     @contextmanager
     def locked(self) -> Iterator[None]:

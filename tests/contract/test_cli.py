@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from fcntl import ioctl
@@ -611,6 +612,26 @@ def test_a_demo_runs_where_nothing_can_be_saved(tutor: Tutor, host: type[FakeHos
     assert next(event for event in ran.events if event["event"] == "result")["evidence"] is None
     assert "/dev/null" in ran.err
     assert host.closed
+
+
+def test_ctrl_c_ends_a_demo_and_its_stream(tutor: Tutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    cancelled = threading.Event()
+
+    class Interrupted(FakeHost):
+        def cancel(self) -> None:
+            cancelled.set()
+
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            os.kill(os.getpid(), signal.SIGINT)
+            assert cancelled.wait(30)
+            said = protocol.as_json(Message("lab.cancelled"))
+            yield protocol.event("ended", 0.1, demo=self.demo.name, outcome="cancelled", message=said)
+
+    monkeypatch.setattr(demo_command, "LabHost", Interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    ran = tutor("demo", "automatic-dynamic", "--json")
+    assert (ran.code, ran.events[-1]["outcome"]) == (130, "cancelled")
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_python_without_torch_is_exit_6(tutor: Tutor, tmp_path: Path) -> None:

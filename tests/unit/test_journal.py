@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -470,6 +471,22 @@ def test_two_processes_see_each_other_and_neither_overwrites(folder: Path) -> No
     assert one.progress.settings == {"theme": "dark"}
     assert not one.refresh()
     assert one.progress == two.progress == open_at_noon(folder).progress
+
+
+def test_a_worker_thread_may_write_too(folder: Path) -> None:
+    journal = open_at_noon(folder)
+    threads = [
+        threading.Thread(target=lambda n=n: [journal.append("setting", name=f"{n}-{i}", value=i) for i in range(25)])
+        for n in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    after = open_at_noon(folder)
+    assert len(after.progress.settings) == 100
+    assert after.progress == journal.progress
+    assert after.notices == []
 
 
 def test_evidence_ids_are_unique_across_processes(folder: Path) -> None:
