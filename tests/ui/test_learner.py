@@ -297,6 +297,21 @@ async def test_letters_and_digits_are_text_in_an_editor(box: Box80) -> None:
         assert learner.app.screen is learner.app.learner
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_keys_that_come_bunched_go_where_they_would_have_gone_one_by_one(
+    box: Box80, size: tuple[int, int]
+) -> None:
+    async with box.open(size=size) as learner:
+        keys = [("1", "1"), ("enter", "\r"), *((c, c) for c in "abc"), ("escape", None), ("2", "2"), ("a", "a"),
+                *((c, c) for c in "xyz"), ("escape", None), ("7", "7")]  # fmt: skip
+        for key, character in keys:
+            learner.app.post_message(events.Key(key, character))
+        await learner.until(lambda: "[7 Result]" in learner.text)
+        assert learner.store.draft("code") == "abc"
+        await learner.until(lambda: learner.store.saved)
+        assert [edge.line for edge in learner.store.progress.edges.values()] == ["guard_key(xyz"]
+
+
 async def test_esc_leads_to_the_key_line_and_back(box: Box80) -> None:
     async with box.open() as learner:
         pane = await in_blank(learner)

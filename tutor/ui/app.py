@@ -71,8 +71,9 @@ class TutorApp(Overlays, FrameDiffApp[None]):
         Textual hands a key to whoever has the focus at that moment and goes on; keys that arrive in one packet, as they
         do on a slow line, would all go to the first of them.
         """
+        fresh = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
         await super().on_event(event)
-        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded and self.is_running:
+        if fresh and self.is_running:
             try:
                 await asyncio.wait_for(self._digested(), PATIENCE_S)
             except TimeoutError:
