@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.pty_screen import Terminal
+from tests.ui.pty_screen import ScreenView, Terminal
 
 DEADLINE_S = 20.0
 
@@ -64,6 +64,15 @@ def until(what: Any) -> None:
     while not what():
         assert time.monotonic() < end, "never came"
         os.sched_yield()
+
+
+def coloured(screen: ScreenView, words: str) -> bool:
+    """Whether the lexer has been at the code: it comes some time after the first frame, and costs bytes once."""
+    for row, cells in zip(screen.rows, screen.cells, strict=True):
+        if words in row:
+            at = row.index(words)
+            return cells[at].foreground != cells[at + len(words) - 1].foreground
+    return False
 
 
 def descendants(pid: int) -> list[int]:
@@ -205,7 +214,7 @@ def test_a_typed_key_costs_tens_of_bytes(env: dict[str, str]) -> None:
                 begun(t)
             t.wait(lambda s: "Lesson 2" in s.text)
             in_blank(t)
-            t.wait(lambda s: "guarded_shape" in s.text)
+            t.wait(lambda s: coloured(s, "def guard_key"))
             typed = "guarded_shape, dtype"
             shown = ""
             mark = t.mark()
