@@ -332,7 +332,8 @@ class TerminalMemory:
         self._texts[y], self._pens[y] = texts, pens
         x = 0
         while True in differs[x:]:
-            x = _head(texts, differs.index(True, x))  # never half a wide character
+            x = _head(texts, differs.index(True, x))
+            differs[x] = True  # never only the second half of a wide character
             if not self._reach_by_writing(x, y, texts, pens):
                 self._hand.move(x, y)
             x = self._paint_run(x, texts, pens, differs)
@@ -340,7 +341,7 @@ class TerminalMemory:
     def _paint_run(self, x: int, texts: list[str | None], pens: list[Pen | None], differs: list[bool]) -> int:
         """Send the cells that differ from `x` on, up to where the cursor has to be moved; return that column."""
         hand, width = self._hand, len(texts)
-        while x < width and (differs[x] or texts[x] == ""):
+        while x < width and differs[x]:
             text, pen = texts[x], pens[x]
             assert text is not None
             assert pen is not None

@@ -216,6 +216,7 @@ class LabPane(ListPane):
             return
         self.view = RunView(predicted=predicted)
         self._came.clear()
+        self.say("")
         self.refill()
         self.run_worker(partial(self._read, self.run), thread=True, group="lab", exit_on_error=False)
 
@@ -267,6 +268,7 @@ class LabPane(ListPane):
         for event in transcripts.replay(demo, demo.recorded[0], predicted=self.view.predicted):
             self.view.take(event)
             if event["event"] == "result":
-                self.view.source, self.view.where = Source.RECORDED, str(event["where"])
+                self.view.source = Source.RECORDED
+                self.view.where = f"{event['where']}, {str(event['when'])[:7]}"
                 self._keep(event)
         self.view.ended, self.view.message = ended, message

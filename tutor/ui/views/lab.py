@@ -103,7 +103,8 @@ def demo_lines(
         out += wrap([(text(lang, "ui.lab_open"), "muted")], width)
     label = max([cell_len(ask.label) for ask in demo.asks] + [4]) + 2
     columns = (label + 2, 10, 10, 8)
-    heads = ("lab_call", "lab_predicted", "lab_observed", "lab_compare")
+    here = run.source is Source.MEASURED
+    heads = ("lab_call", "lab_predicted", "lab_observed" if here else "lab_observed_rec", "lab_compare")
     cells = "".join(fit(text(lang, f"ui.{head}"), size) for head, size in zip(heads, columns, strict=True))
     out.append(line((fit("  " + cells + text(lang, "ui.lab_reason"), width).rstrip(), "muted")))
     told: Mapping[str, Any] | None = None
@@ -111,7 +112,7 @@ def demo_lines(
         seen = run.rows.get(ask.id)
         told = seen if seen is not None and (told is None or chosen != told["ask"]) else told
         predicted = (run.predicted if started else draft).get(ask.id)
-        out += _row(demo, n, predicted, seen, columns, lang, width, waiting=running)
+        out += _row(demo, n, predicted, seen, columns, lang, width, waiting=running, here=here)
     out += _ending(demo, run, lang, width, running=running)
     if told is not None and told["plain"]:
         head = text(lang, "ui.lab_plain", call=safe_text(str(told["call"])), words=told["plain"][lang])
@@ -145,6 +146,7 @@ def _row(
     width: int,
     *,
     waiting: bool,
+    here: bool,
 ) -> list[Line]:
     ask = demo.asks[n]
     answer = seen["answer"] if seen is not None else None
@@ -158,7 +160,7 @@ def _row(
     parts: list[Part] = [
         (fit(f"{n + 1} {ask.label}", columns[0]), "plain"),
         (fit(_answer(demo, n, predicted, lang), columns[1]), "blank" if seen is None and not waiting else "plain"),
-        (fit(shown, columns[2]), "measured" if seen is not None else "muted"),
+        (fit(shown, columns[2]), "muted" if seen is None else "measured" if here else "recorded"),
         (fit(agrees[0], columns[3]), agrees[1]),
     ]
     # torch names a guard for each entry it tried; the first is of the entry that was used last.
