@@ -90,7 +90,7 @@ def app_class(base: type[App[None]]) -> type[App[None]]:
                 subprocess.run(["printf", r"\033[31mshell\033[10;10Hwas here"], stdout=sys.__stdout__, check=True)
 
         def action_next_theme(self) -> None:
-            self.theme = THEMES[(THEMES.index(self.theme) + 1) % len(THEMES)]
+            self.theme = THEMES[(THEMES.index(self.theme) + 1) % len(THEMES)]  # type: ignore[has-type]
 
         def action_noise(self) -> None:
             self.bell()

@@ -149,9 +149,7 @@ _SYNC_QUERY = b"\x1b[?2026$p"
 _NOT_FOR_PYTE = re.compile(
     rb"\x1b\[[<=>][0-9;:]*[ -/]*[@-~]|\x1b\[\??[0-9;]*\$[a-z]|\x1b\]22;[^\x07\x1b]*(?:\x07|\x1b\\)"
 )
-_WHOLE = re.compile(
-    rb"(?:[^\x1b]+|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[^\[\]])*", re.DOTALL
-)
+_WHOLE = re.compile(rb"(?:[^\x1b]+|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[^\[\]])*", re.DOTALL)
 
 
 class Emulator:
@@ -187,11 +185,13 @@ class Emulator:
                 self._active = 0
 
 
-class Terminal:
-    """A program in a pseudo-terminal of `columns` x `rows`.
+class Program:
+    """A program in a pseudo-terminal of `columns` x `rows`: what it writes, as bytes.
 
     `env` is added to the current environment (TERM is xterm-256color, COLORTERM truecolor unless given). `synchronized`
     answers the query for synchronized output. Leaving the `with` block kills what is still running.
+
+    Raises OSError when the program cannot be started.
     """
 
     def __init__(
@@ -205,18 +205,22 @@ class Terminal:
         synchronized: bool = True,
     ) -> None:
         self.output = bytearray()
-        self.synchronized = synchronized
-        self._emulator = Emulator(columns, rows)
+        self._synchronized = synchronized
         self._open = True
         self._fd, inside = os.openpty()
         self._set_size(columns, rows)
-        self.process = subprocess.Popen(
-            argv,
-            preexec_fn=lambda: os.login_tty(inside),
-            cwd=cwd,
-            env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})},
-        )
-        os.close(inside)
+        try:
+            self.process = subprocess.Popen(
+                argv,
+                preexec_fn=lambda: os.login_tty(inside),
+                cwd=cwd,
+                env={**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})},
+            )
+        except OSError:
+            os.close(self._fd)
+            raise
+        finally:
+            os.close(inside)
 
     def __enter__(self) -> Self:
         return self
@@ -230,33 +234,30 @@ class Terminal:
         os.close(self._fd)
 
     @property
-    def screen(self) -> ScreenView:
-        """The screen as of what was read so far."""
-        return self._emulator.view
-
-    @property
     def local_modes(self) -> int:
         """The terminal's local modes (termios lflag: echo, canonical input, signals), to compare before and after."""
         return int(termios.tcgetattr(self._fd)[3])
 
-    def wait(self, until: Callable[[ScreenView], bool], *, deadline_s: float = DEADLINE_S) -> ScreenView:
-        """Read until the screen is as wanted. Raises AssertionError, showing the screen, at the deadline or the end."""
-        end = time.monotonic() + deadline_s
-        while not until(self.screen):
-            if not self._read(end - time.monotonic()):
-                raise AssertionError(f"not so within {deadline_s} s, or the program ended:\n{self.screen.text}")
-        return self.screen
+    def read(self, wait_s: float) -> int:
+        """Take what comes within `wait_s`: the number of bytes; 0 if none came, or the program closed the terminal."""
+        if not self._open or not select.select([self._fd], [], [], max(0.0, wait_s))[0]:
+            return 0
+        try:
+            data = os.read(self._fd, 1 << 16)
+        except OSError:  # EIO: on Linux, the end of a pseudo-terminal
+            data = b""
+        if not data:
+            self._open = False
+            return 0
+        seen = len(self.output) - len(_SYNC_QUERY) + 1
+        self.output += data
+        if self._synchronized and _SYNC_QUERY in self.output[max(0, seen) :]:
+            os.write(self._fd, b"\x1b[?2026;2$y")
+        self._show(data)
+        return len(data)
 
-    def wait_for_bytes(self, wanted: bytes, since: int = 0, *, deadline_s: float = DEADLINE_S) -> None:
-        """Read until `wanted` is in the output after the mark `since`."""
-        self.wait(lambda _: wanted in self.output[since:], deadline_s=deadline_s)
-
-    def wait_for_exit(self, *, deadline_s: float = DEADLINE_S) -> int:
-        """Read until the program closes the terminal: its exit code, negative for a signal."""
-        end = time.monotonic() + deadline_s
-        while self._read(end - time.monotonic()):
-            pass
-        return self.process.wait(max(0.1, end - time.monotonic()))
+    def _show(self, data: bytes) -> None:
+        """For a subclass that has a screen."""
 
     def press(self, *keys: str) -> None:
         """Send keys by name: see `key_bytes`."""
@@ -269,30 +270,17 @@ class Terminal:
             # A program that is writing much reads its keys late: take its output meanwhile.
             readable, writable, _ = select.select([self._fd], [self._fd], [], DEADLINE_S)
             if readable:
-                self._read(0)
+                self.read(0)
             if writable:
                 data = data[os.write(self._fd, data) :]
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size of the window; the kernel tells the program (SIGWINCH)."""
-        self._emulator.resize(columns, rows)
         self._set_size(columns, rows)
 
     def kill(self, number: signal.Signals) -> None:
         """Send a signal to the program."""
         self.process.send_signal(number)
-
-    def wait_for_stop(self, *, deadline_s: float = DEADLINE_S) -> None:
-        """Read until the program is stopped by a signal. Raises AssertionError at the deadline."""
-        end = time.monotonic() + deadline_s
-        while not (stopped := os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG)):
-            assert time.monotonic() < end, f"not stopped within {deadline_s} s"
-            self._read(0.01)
-        assert stopped.si_code == os.CLD_STOPPED
-
-    def inject(self, data: bytes) -> None:
-        """Show what another program writes to the same terminal."""
-        self._emulator.feed(data)
 
     def mark(self) -> int:
         """A place in the output, for `bytes_since`."""
@@ -302,23 +290,65 @@ class Terminal:
         """What was read after the mark."""
         return bytes(self.output[mark:])
 
+    def wait_for_exit(self, *, deadline_s: float = DEADLINE_S) -> int:
+        """Read until the program closes the terminal: its exit code, negative for a signal."""
+        end = time.monotonic() + deadline_s
+        while self.read(end - time.monotonic()):
+            pass
+        return self.process.wait(max(0.1, end - time.monotonic()))
+
+    def wait_for_stop(self, *, deadline_s: float = DEADLINE_S) -> None:
+        """Read until the program is stopped by a signal. Raises AssertionError at the deadline."""
+        end = time.monotonic() + deadline_s
+        while not (stopped := os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG)):
+            assert time.monotonic() < end, f"not stopped within {deadline_s} s"
+            self.read(0.01)
+        assert stopped.si_code == os.CLD_STOPPED
+
     def _set_size(self, columns: int, rows: int) -> None:
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def _read(self, wait_s: float) -> bool:
-        """Take what comes within `wait_s`; False when nothing did, or the program closed the terminal."""
-        if not self._open or not select.select([self._fd], [], [], max(0.0, wait_s))[0]:
-            return False
-        try:
-            data = os.read(self._fd, 1 << 16)
-        except OSError:  # EIO: on Linux, the end of a pseudo-terminal
-            data = b""
-        if not data:
-            self._open = False
-            return False
-        seen = len(self.output) - len(_SYNC_QUERY) + 1
-        self.output += data
-        if self.synchronized and _SYNC_QUERY in self.output[max(0, seen) :]:
-            os.write(self._fd, b"\x1b[?2026;2$y")
+
+class Terminal(Program):
+    """A program in a pseudo-terminal, with the screen that its output makes. Arguments as for `Program`."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        columns: int = 80,
+        rows: int = 24,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        synchronized: bool = True,
+    ) -> None:
+        self._emulator = Emulator(columns, rows)
+        super().__init__(argv, columns=columns, rows=rows, env=env, cwd=cwd, synchronized=synchronized)
+
+    @property
+    def screen(self) -> ScreenView:
+        """The screen as of what was read so far."""
+        return self._emulator.view
+
+    def wait(self, until: Callable[[ScreenView], bool], *, deadline_s: float = DEADLINE_S) -> ScreenView:
+        """Read until the screen is as wanted. Raises AssertionError, showing the screen, at the deadline or the end."""
+        end = time.monotonic() + deadline_s
+        while not until(self.screen):
+            if not self.read(end - time.monotonic()):
+                raise AssertionError(f"not so within {deadline_s} s, or the program ended:\n{self.screen.text}")
+        return self.screen
+
+    def wait_for_bytes(self, wanted: bytes, since: int = 0, *, deadline_s: float = DEADLINE_S) -> None:
+        """Read until `wanted` is in the output after the mark `since`."""
+        self.wait(lambda _: wanted in self.output[since:], deadline_s=deadline_s)
+
+    def inject(self, data: bytes) -> None:
+        """Show what another program writes to the same terminal."""
         self._emulator.feed(data)
-        return True
+
+    def resize(self, columns: int, rows: int) -> None:
+        self._emulator.resize(columns, rows)
+        super().resize(columns, rows)
+
+    def _show(self, data: bytes) -> None:
+        self._emulator.feed(data)

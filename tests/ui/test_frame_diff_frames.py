@@ -6,17 +6,19 @@ import random
 from typing import Any
 
 import pytest
-from textual import events
+from textual import _compositor, events
 from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
 from textual.keys import key_to_character
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 from tests.ui.frame_diff_app import app_class
 from tests.ui.pty_screen import Emulator, difference
 from tutor.ui import frame_diff
-from tutor.ui.frame_diff import Frame, FrameDiffApp
+from tutor.ui.frame_diff import Frame, FrameDiffApp, FrameDiffDriver
 from tutor.ui.terminal_memory import TerminalMemory
 
 
@@ -128,7 +130,12 @@ async def test_what_textual_does_without_a_terminal_still_works() -> None:
         await pilot.pause()
         assert "guard_key_0" in app.export_screenshot()
         await pilot.press("ctrl+l")
-        assert app.frame_diff_problem is None
+
+
+def test_the_installed_textual_is_as_expected() -> None:
+    app: FrameDiffApp[None] = FrameDiffApp()
+    assert app.frame_diff_problem is None
+    assert app.driver_class is FrameDiffDriver
 
 
 @pytest.fixture
@@ -153,17 +160,17 @@ def _other_display(self: Any, screen: Any) -> None:
 @pytest.mark.parametrize(
     ("where", "name", "value", "part"),
     [
-        (frame_diff._compositor, "LayoutUpdate", StrangeUpdate, "strips"),
+        (_compositor, "LayoutUpdate", StrangeUpdate, "strips"),
         (App, "_display", _other_display, "App._display"),
-        (frame_diff.Strip, "render_style", lambda *_: "", "Strip.render_style"),
+        (Strip, "render_style", lambda *_: "", "Strip.render_style"),
     ],
 )
 def test_other_internals_are_left_to_textual_and_said(
     where: Any, name: str, value: Any, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(where, name, value)
-    app = app_class(FrameDiffApp)()
-    assert app.driver_class is frame_diff.LinuxDriver
+    app: FrameDiffApp[None] = FrameDiffApp()
+    assert app.driver_class is LinuxDriver
     problem = app.frame_diff_problem
     assert problem is not None
     assert problem.key == "frame_diff.plain_output"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 from hypothesis import example, given, settings
@@ -76,9 +77,7 @@ class StrictTerminal:
                 assert self.attributes is not None
                 self.attributes -= set(OFF[code]) | ({"21"} if code == "24" else set())
             elif code in ("39", "49"):
-                self.foreground, self.background = (
-                    ("", self.background) if code == "39" else (self.foreground, "")
-                )
+                self.foreground, self.background = ("", self.background) if code == "39" else (self.foreground, "")
             elif len(code) == 1 or code == "21":
                 assert self.attributes is not None
                 self.attributes.add(code)
@@ -131,8 +130,8 @@ class StrictTerminal:
         width = get_character_cell_size(character)
         if not width:
             y, x = self.drawn
-            text, *look = self.cells[y][x]
-            self.cells[y][x] = (text + character, *look)
+            text, attributes, foreground, background, link = self.cells[y][x]
+            self.cells[y][x] = (text + character, attributes, foreground, background, link)
             return
         assert self.x is not None
         assert self.y is not None
@@ -179,11 +178,17 @@ segments = st.builds(
     st.sampled_from(["", "", "", "\u0301", "\u200b"]),
     st.sampled_from(FEW) | styles,
 )
+RGB = ColorSystem.TRUECOLOR
+NAMES: dict[ColorSystem, Literal["truecolor", "256", "standard"]] = {
+    ColorSystem.TRUECOLOR: "truecolor",
+    ColorSystem.EIGHT_BIT: "256",
+    ColorSystem.STANDARD: "standard",
+}
 SIZE = WIDTH, HEIGHT = 24, 4
 
 
 @st.composite
-def pieces(draw: st.DrawFn) -> list[tuple[int, int, Strip]]:
+def frames(draw: st.DrawFn) -> list[tuple[int, int, Strip]]:
     """A frame: some strips side by side in each of some rows, never over the edge."""
     out = []
     for y in draw(st.sets(st.integers(0, HEIGHT - 1))):
@@ -206,29 +211,30 @@ def plain(frame: list[tuple[int, int, Strip]], console: Console) -> str:
 
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(
-    st.lists(st.tuples(pieces(), st.integers(0, WIDTH - 1), st.integers(0, HEIGHT - 1)), min_size=1, max_size=5),
+    st.lists(st.tuples(frames(), st.integers(0, WIDTH - 1), st.integers(0, HEIGHT - 1)), min_size=1, max_size=5),
     st.booleans(),
-    st.sampled_from(["truecolor", "256", "standard"]),
+    st.sampled_from([ColorSystem.TRUECOLOR, ColorSystem.EIGHT_BIT, ColorSystem.STANDARD]),
 )
-@example([(whole("你好"), 0, 0), (whole("a好"), 0, 0), (whole("你b"), 0, 0), (whole(" 你"), 0, 0)], True, "truecolor")
-@example([(whole("a" * WIDTH), 0, 0), (whole("a" * (WIDTH - 1) + "b"), 0, 0)], True, "truecolor")
-@example([(whole("a" * WIDTH), 0, 0), (whole("", Style(bgcolor="red")), 0, 0)], False, "standard")
+@example([(whole("你好"), 0, 0), (whole("a好"), 0, 0), (whole("你b"), 0, 0), (whole(" 你"), 0, 0)], True, RGB)
+@example([(whole("你好"), 0, 0), ([(0, 1, Strip([Segment("x")]))], 0, 0), (whole("你好"), 0, 0)], True, RGB)
+@example([(whole("a" * WIDTH), 0, 0), (whole("a" * (WIDTH - 1) + "b"), 0, 0)], True, RGB)
+@example([(whole("a" * WIDTH), 0, 0), (whole("", Style(bgcolor="red")), 0, 0)], False, RGB)
 def test_any_frames_end_in_the_screen_that_textual_makes(
-    frames: list[tuple[list[tuple[int, int, Strip]], int, int]], bce: bool, colours: str
+    sequence: list[tuple[list[tuple[int, int, Strip]], int, int]], bce: bool, colours: ColorSystem
 ) -> None:
-    console = Console(color_system=colours, force_terminal=True, _environ={})
+    console = Console(color_system=NAMES[colours], force_terminal=True, _environ={})
     expected = StrictTerminal(WIDTH, HEIGHT, bce=True)
     shown = StrictTerminal(WIDTH, HEIGHT, bce=bce, ambiguous="…")
     memory = TerminalMemory(bce=bce)
-    for frame, x, y in frames:
+    for frame, x, y in sequence:
         expected.feed(plain(frame, console))
-        sent = memory.paint(frame, SIZE, (x, y), console._color_system)
+        sent = memory.paint(frame, SIZE, (x, y), colours)
         shown.feed(sent)
         for row, (want, have) in enumerate(zip(expected.cells, shown.cells, strict=True)):
             wrong = [(row, i, a, b) for i, (a, b) in enumerate(zip(want, have, strict=True)) if a != b and a != UNKNOWN]
             assert not wrong, sent
         assert (shown.x, shown.y) == (x, y)
-        assert memory.paint(frame, SIZE, (x, y), console._color_system) == ""
+        assert memory.paint(frame, SIZE, (x, y), colours) == ""
 
 
 pens = st.builds(
@@ -249,7 +255,7 @@ def test_a_change_of_pen_leads_to_that_pen(old: Pen | None, new: Pen) -> None:
         terminal.foreground, terminal.background, terminal.link = old.foreground, old.background, old.link
     change = sgr_change(old, new)
     terminal.feed(change)
-    assert terminal.attributes == new.attributes
+    assert terminal.attributes == set(new.attributes)
     assert (terminal.foreground, terminal.background, terminal.link) == (new.foreground, new.background, new.link)
     assert (change == "") == (old is new)
 
@@ -278,7 +284,7 @@ ANY_TEXT = st.text(max_size=30)
 def test_no_text_steers_the_terminal(text: str) -> None:
     strip = Strip([Segment(text)])
     memory = TerminalMemory(bce=True)
-    sent = memory.paint([(0, 0, strip)], SIZE, (0, 0), ColorSystem.TRUECOLOR)
+    sent = memory.paint([(0, 0, strip)], SIZE, (0, 0), RGB)
     sent.encode()
     for part in re.sub(r"\x1b\[[0-9;]*[A-Z]|\x1b\[m|\x1b\]8;;\x1b\\|\r|\x08", "", sent):
         assert part.isprintable() or part not in "\x1b\x07\x9b\x7f\u2028"
@@ -293,12 +299,42 @@ def test_no_text_steers_the_terminal(text: str) -> None:
 def test_after_an_unsure_width_the_next_cell_is_reached_by_an_absolute_column(cluster: str) -> None:
     width = cell_len(cluster)
     memory = TerminalMemory(bce=True)
-    sent = memory.paint([(0, 0, Strip([Segment(cluster + "z")]))], SIZE, (0, 0), ColorSystem.TRUECOLOR)
+    sent = memory.paint([(0, 0, Strip([Segment(cluster + "z")]))], SIZE, (0, 0), RGB)
     assert f"{cluster}\x1b[{width + 1}Gz" in sent
 
 
 @pytest.mark.parametrize("text", ["a", "é", "─", "█", "你", "，", "「", "ア", "한", "Ａ", "𠀀", "Ж"])
 def test_ordinary_text_needs_no_movements_inside(text: str) -> None:
     memory = TerminalMemory(bce=True)
-    sent = memory.paint([(0, 0, Strip([Segment(text * 4)]))], SIZE, (0, 0), ColorSystem.TRUECOLOR)
+    sent = memory.paint([(0, 0, Strip([Segment(text * 4)]))], SIZE, (0, 0), RGB)
     assert text * 4 in sent
+
+
+def test_a_strip_beyond_the_edge_is_cut_and_half_a_character_with_it() -> None:
+    memory, terminal = TerminalMemory(bce=True), StrictTerminal(5, 1, bce=True)
+    pieces = [(0, 0, Strip([Segment("ab你好")])), (1, 0, Strip([Segment("below")]))]
+    terminal.feed(memory.paint(pieces, (5, 1), (0, 0), RGB))
+    assert [text for text, *_ in terminal.cells[0]] == ["a", "b", "你", "", " "]
+
+
+def test_another_size_is_painted_whole() -> None:
+    memory = TerminalMemory(bce=True)
+    for width in (5, 4, 5):
+        terminal = StrictTerminal(width, 1, bce=True)
+        terminal.feed(memory.paint([(0, 0, Strip([Segment("abcde")]))], (width, 1), (0, 0), RGB))
+        assert "".join(text for text, *_ in terminal.cells[0]) == "abcde"[:width]
+
+
+def test_a_mark_drawn_otherwise_than_its_letter_stays_with_it() -> None:
+    memory = TerminalMemory(bce=True)
+    strip = Strip([Segment("e", Style(bold=True)), Segment("\u0301x", Style(reverse=True))])
+    assert "e\u0301" in memory.paint([(0, 0, strip)], SIZE, (0, 0), RGB)
+
+
+def test_blanks_are_erased_in_a_colour_only_where_the_terminal_fills_with_it() -> None:
+    strip = Strip([Segment("a" + " " * (WIDTH - 1), Style(bgcolor="red"))])
+    with_bce, without = (TerminalMemory(bce=bce).paint([(0, 0, strip)], SIZE, (0, 0), RGB) for bce in (True, False))
+    assert "\x1b[K" in with_bce
+    assert " " * (WIDTH - 1) in without
+    strip = Strip([Segment("a" + " " * (WIDTH - 1))])
+    assert "\x1b[K" in TerminalMemory(bce=False).paint([(0, 0, strip)], SIZE, (0, 0), RGB)

@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[2]
 QUIET = {"TEXTUAL_ANIMATIONS": "none", "TEXTUAL_SMOOTH_SCROLL": "0"}
 
 
-def small_app(kind: str, *theme: str, columns: int = 80, rows: int = 24, **env: str) -> Terminal:
+def small_app(kind: str, *theme: str, columns: int = 80, rows: int = 24, env: dict[str, str] | None = None) -> Terminal:
     argv = [sys.executable, "-m", "tests.ui.frame_diff_app", kind, *theme]
-    return Terminal(argv, columns=columns, rows=rows, cwd=ROOT, env={**QUIET, **env})
+    return Terminal(argv, columns=columns, rows=rows, cwd=ROOT, env={**QUIET, **(env or {})})
 
 
 class Marked:
@@ -61,11 +61,14 @@ SESSION = [
 
 
 def settle_alike(stock: Marked, diffed: Marked) -> None:
-    """Wait until both screens show the same; what a key sets going may take some more frames."""
+    """Wait until both terminals show the same; what a key sets going may take some more frames."""
     end = time.monotonic() + DEADLINE_S
-    while wrong := difference(stock.settle().cells, diffed.settle().cells):
-        assert time.monotonic() < end, wrong
-    assert stock.terminal.screen.cursor == diffed.terminal.screen.cursor
+    while True:
+        one, other = stock.settle(), diffed.settle()
+        wrong = difference(one.cells, other.cells)
+        if not wrong and one.cursor == other.cursor:
+            return
+        assert time.monotonic() < end, wrong or f"cursor at {other.cursor}, not at {one.cursor}"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +82,7 @@ def settle_alike(stock: Marked, diffed: Marked) -> None:
     ],
 )
 def test_the_screen_is_that_of_textual_itself(theme: str, env: dict[str, str]) -> None:
-    with small_app("plain", theme, **env) as stock, small_app("diff", theme, **env) as diffed:
+    with small_app("plain", theme, env=env) as stock, small_app("diff", theme, env=env) as diffed:
         both = Marked(stock), Marked(diffed)
         for key in SESSION:
             for marked in both:
