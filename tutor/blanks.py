@@ -9,6 +9,8 @@ from tutor.model import Message
 
 #: The largest exercise file that is read, in bytes. A filled template is a few hundred.
 FILE_MAX = 64 * 1024
+#: The longest text of a blank, in characters: what the sandbox takes.
+TEXT_MAX = 4000
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tutor import blanks
 from tutor.blanks import FILE_MAX, Blank
 from tutor.model import LANGS, Message
+from tutor.sandbox import policy
 from tutor.strings import say
 
 TEMPLATE = "def f(a):\n    # first\n    return ______\n\n\nassert f(1) == 2\nassert f(2) == 3\n"
@@ -103,3 +105,7 @@ def test_what_editors_do_to_a_file_is_no_change(data: bytes) -> None:
 def test_a_file_that_is_refused_says_why_and_where(data: bytes, message: Message) -> None:
     assert BLANK.read_file(data) == message
     assert all(say(lang, message).isprintable() for lang in LANGS)
+
+
+def test_a_blank_takes_what_the_sandbox_takes() -> None:
+    assert blanks.TEXT_MAX == policy.EXPRESSION_MAX

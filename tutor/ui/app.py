@@ -54,7 +54,7 @@ class TutorApp(Overlays, FrameDiffApp[None]):
         self._other = other
         self.context = context
         self.store = store
-        self.checker = Checker(store.lesson.exercise)
+        self.checker = Checker(store.lesson)
         self.theme_name: ThemeName = chosen(context.theme, context.env)
         for theme in textual_themes():
             self.register_theme(theme)

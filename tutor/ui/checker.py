@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tutor.model import CheckReport, Exercise
+from tutor.model import CheckReport, Lesson
 
 if TYPE_CHECKING:
     from tutor.judging import Judge
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Checker:
     """Starts the sandbox when it is first needed, or earlier by `warm`."""
 
-    def __init__(self, exercise: Exercise) -> None:
-        self._exercise = exercise
+    def __init__(self, lesson: Lesson) -> None:
+        self._lesson = lesson
         self._lock = threading.Lock()
         self._judge: Judge | None = None
 
@@ -52,5 +52,5 @@ class Checker:
             from tutor.judging import Judge
             from tutor.sandbox import Sandbox
 
-            self._judge = Judge(self._exercise, Sandbox())
+            self._judge = Judge(self._lesson.exercise, Sandbox())
         return self._judge

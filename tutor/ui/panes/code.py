@@ -16,7 +16,6 @@ from tutor.ui.lines import Part, wrap
 from tutor.ui.panes.base import Pane
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
-from tutor.ui.views.verdict import verdict_lines
 from tutor.ui.widgets.blank_editor import BlankEditor
 from tutor.ui.widgets.fields import Prose
 from tutor.ui.widgets.lines_view import LinesView
@@ -86,6 +85,8 @@ class CodePane(Pane):
         elif report is None:
             lines = wrap([(self.tr("code_empty"), "plain")], width)
         else:
+            from tutor.ui.views.verdict import verdict_lines
+
             stale = not self.store.progress.verdict_is_of(self.area.blank_text)
             lines = verdict_lines(self.store.lesson, report, self.store.lang, width, stale=stale)
         room = max(1, self.size.height - 1 - CODE_ROWS)

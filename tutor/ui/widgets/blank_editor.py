@@ -14,8 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
-from tutor.blanks import Blank
-from tutor.sandbox.policy import EXPRESSION_MAX
+from tutor.blanks import TEXT_MAX, Blank
 from tutor.ui.theme import ThemeName, roles
 from tutor.ui.widgets import syntax
 from tutor.ui.widgets.fields import Prose
@@ -35,7 +34,7 @@ class BlankEditor(Prose):
         self._roles = roles(theme)
         self._styled: tuple[str, list[Text]] = ("", [])
         self.colour = False
-        super().__init__(blank.fill(text), soft_wrap=False, limit=EXPRESSION_MAX)
+        super().__init__(blank.fill(text), soft_wrap=False, limit=TEXT_MAX)
 
     # --- the blank ---------------------------------------------------------------------------------------------------
 
