@@ -234,6 +234,26 @@ def test_a_typed_key_costs_tens_of_bytes(env: dict[str, str]) -> None:
             t.wait_for_exit()
 
 
+@pytest.mark.parametrize(
+    ("terminal", "allowed"),
+    [
+        ({"NO_COLOR": "1"}, r"(0|1|4|7|22|24|27|39|49)?"),
+        ({"NO_COLOR": "", "TERM": "xterm", "COLORTERM": ""}, r"(0|1|4|7|22|24|27|39|49|9[0-7]|3[0-7])?"),
+    ],
+)
+def test_a_terminal_without_colours_gets_none_and_one_with_sixteen_gets_those(
+    env: dict[str, str], terminal: dict[str, str], allowed: str
+) -> None:
+    with tutor({**env, **terminal}) as t:
+        begun(t).press("n", "n", "n", "n", "1")
+        t.wait(lambda s: "Enter edit" in s.text)
+        t.press("f5")
+        t.wait(lambda s: "REFUSED" in s.text)
+        codes = {code for sgr in re.findall(rb"\x1b\[([0-9;]*)m", bytes(t.output)) for code in sgr.decode().split(";")}
+        assert codes
+        assert [code for code in codes if re.fullmatch(allowed, code) is None] == []
+
+
 def test_resizing_down_and_up_keeps_everything(env: dict[str, str]) -> None:
     with tutor(env, columns=120, rows=40) as t:
         begun(t)

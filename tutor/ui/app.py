@@ -50,7 +50,11 @@ class TutorApp(Overlays, FrameDiffApp[None]):
     ]
 
     def __init__(self, context: Context, store: Store, other: Owner | None = None) -> None:
+        # Textual's answer to NO_COLOR turns the terminal's own colours into black on black; ours is the theme `mono`.
+        no_color = os.environ.pop("NO_COLOR", None)
         super().__init__()
+        if no_color is not None:
+            os.environ["NO_COLOR"] = no_color
         self._other = other
         self.context = context
         self.store = store
