@@ -65,6 +65,7 @@ def load_folder(folder: Path, checks: Path) -> Lesson:
             id=folder.name,
             number=about["number"],
             title=_both(about["title"]),
+            about=_both(about["about"]),
             folder=folder,
             steps=tuple(_step(folder, name) for name in about["steps"]),
             claims={claim.id: claim for claim in map(_claim, _toml(folder / "claims.toml")["claim"])},

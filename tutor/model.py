@@ -218,6 +218,7 @@ class Lesson:
     id: str
     number: int
     title: Bilingual
+    about: Bilingual
     folder: Path
     steps: tuple[Step, ...]
     claims: Mapping[str, Claim]

@@ -156,7 +156,7 @@ class TutorApp(Overlays, FrameDiffApp[None]):
         self.store.record("setting", name="lang", value=self.store.lang)
         if self.box is not None:
             self.learner.box = self.box.words(self.store.lang)
-        self.learner.message.set_parts([])
+        self.learner.say("")
         self.learner.refill()
 
     def next_theme(self) -> None:

@@ -21,7 +21,7 @@ from tutor.model import CheckReport, Ending, Message
 from tutor.strings import say, text
 from tutor.ui import commands
 from tutor.ui.commands import TABS, Command, Context
-from tutor.ui.lines import Part, Role, line
+from tutor.ui.lines import Part, Role, line, wrap
 from tutor.ui.panes.base import Pane
 from tutor.ui.panes.lesson import LessonPane
 from tutor.ui.screen_commands import ScreenCommands
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 #: From this width on, lesson and work stand side by side.
 WIDE = 110
 SMALLEST = (80, 24)
+#: The most rows that a message may take.
+MESSAGE_ROWS = 3
 
 
 class LearnerScreen(ScreenCommands, Screen[None]):
@@ -165,7 +167,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         self._arrange()
         self.set_focus(self.active.home())
         self._marks()
-        self.message.set_parts([])
+        self.say("")
         # A pane that was hidden has no size before the next layout, and what it shows may be old.
         for view in self.active.query(LinesView):
             view.forget()
@@ -256,9 +258,12 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         return hasattr(self, f"do_{command.id}")
 
     def say(self, words: str | Message, role: Role = "plain") -> None:
-        """One sentence on the message row; it stays until the next one."""
+        """One sentence on the message row, which grows for a long one; it stays until the next one."""
         shown = words if isinstance(words, str) else say(self.store.lang, words)
-        self.message.set_parts([(shown, role)])
+        lines = wrap([(shown, role)], self.app.size.width - 1)[:MESSAGE_ROWS]
+        if self.message.styles.height is None or self.message.styles.height.value != len(lines):
+            self.message.styles.height = len(lines)
+        self.message.show(lines)
 
     # --- keys --------------------------------------------------------------------------------------------------------
 

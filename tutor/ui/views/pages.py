@@ -15,7 +15,8 @@ from tutor.ui.views.lesson import MARKS, LessonState, claim_state, verdict_word
 
 def welcome(lesson: Lesson, lang: Lang, width: int, box: str) -> list[Line]:
     """Where one is, and the three keys that matter."""
-    out = [line((lesson.title.get(lang), "title")), BLANK]
+    out = [line((text(lang, "ui.welcome_lesson", title=lesson.title.get(lang), about=lesson.about.get(lang)), "title"))]
+    out.append(BLANK)
     for key in ("welcome_what", "welcome_box", "welcome_saved"):
         out += wrap([(text(lang, f"ui.{key}", box=box), "plain")], width)
     out += [BLANK, line((text(lang, "ui.welcome_keys"), "strong")), BLANK]
