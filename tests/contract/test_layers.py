@@ -12,8 +12,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Run by path under the interpreter that has torch; never imported by the tutor.
-CHILDREN = {"tutor.lab.parent", "tutor.lab.child", "tutor.lab.probe", "tutor.lab.machine"}
 #: Forked and walled in; never imported by the tutor.
 WALLED = {"tutor.sandbox.child", "tutor.sandbox.zygote", "tutor.sandbox.boot"}
 #: What the children may use: themselves and the standard library.
@@ -31,6 +29,10 @@ def modules() -> dict[str, Path]:
 
 
 MODULES = modules()
+
+#: Run by path under the interpreter that has torch; never imported by the tutor.
+CHILDREN = {"tutor.lab.parent", "tutor.lab.child", "tutor.lab.probe", "tutor.lab.machine"}
+CHILDREN |= {name for name in MODULES if name.startswith("tutor.lab.tasks.")}
 
 
 def imports(name: str) -> set[str]:
