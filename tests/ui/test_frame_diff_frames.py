@@ -6,6 +6,8 @@ import random
 from typing import Any
 
 import pytest
+from rich.color import ColorSystem
+from rich.segment import Segment
 from textual import _compositor, events
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
@@ -136,6 +138,18 @@ def test_the_installed_textual_is_as_expected() -> None:
     app: FrameDiffApp[None] = FrameDiffApp()
     assert app.frame_diff_problem is None
     assert app.driver_class is FrameDiffDriver
+
+
+def test_a_started_driver_takes_nothing_for_granted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The resize that follows comes some messages later; frames until then must not build on what was."""
+    monkeypatch.setattr(LinuxDriver, "__init__", lambda *_, **__: None)
+    monkeypatch.setattr(LinuxDriver, "start_application_mode", lambda _: None)
+    driver = FrameDiffDriver(FrameDiffApp())
+    whole = [(0, 0, Strip([Segment("abc")]))]
+    first = driver.memory.paint(whole, (3, 1), (0, 0), ColorSystem.TRUECOLOR)
+    assert driver.memory.paint(whole, (3, 1), (0, 0), ColorSystem.TRUECOLOR) == ""
+    driver.start_application_mode()
+    assert driver.memory.paint(whole, (3, 1), (0, 0), ColorSystem.TRUECOLOR) == first
 
 
 @pytest.fixture

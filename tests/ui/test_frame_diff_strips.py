@@ -204,6 +204,11 @@ def whole(text: str, style: Style | None = None) -> list[tuple[int, int, Strip]]
     return [(0, 0, Strip([Segment(text, style)]).adjust_cell_length(WIDTH, style))]
 
 
+def at(x: int, text: str) -> list[tuple[int, int, Strip]]:
+    """A frame of a piece of the first row."""
+    return [(0, x, Strip([Segment(text)]))]
+
+
 def plain(frame: list[tuple[int, int, Strip]], console: Console) -> str:
     """What Textual sends for it."""
     return "".join(f"\x1b[0m\x1b]8;;\x1b\\\x1b[{y + 1};{x + 1}H" + strip.render(console) for y, x, strip in frame)
@@ -216,7 +221,8 @@ def plain(frame: list[tuple[int, int, Strip]], console: Console) -> str:
     st.sampled_from([ColorSystem.TRUECOLOR, ColorSystem.EIGHT_BIT, ColorSystem.STANDARD]),
 )
 @example([(whole("你好"), 0, 0), (whole("a好"), 0, 0), (whole("你b"), 0, 0), (whole(" 你"), 0, 0)], True, RGB)
-@example([(whole("你好"), 0, 0), ([(0, 1, Strip([Segment("x")]))], 0, 0), (whole("你好"), 0, 0)], True, RGB)
+@example([(whole("你好"), 0, 0), (at(1, "x"), 0, 0), (whole("你好"), 0, 0)], True, RGB)
+@example([(whole("你好"), 0, 0), (at(0, "a"), 0, 0), (at(0, "b") + at(2, "zz"), 0, 0)], True, RGB)
 @example([(whole("a" * WIDTH), 0, 0), (whole("a" * (WIDTH - 1) + "b"), 0, 0)], True, RGB)
 @example([(whole("a" * WIDTH), 0, 0), (whole("", Style(bgcolor="red")), 0, 0)], False, RGB)
 def test_any_frames_end_in_the_screen_that_textual_makes(
