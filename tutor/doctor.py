@@ -18,7 +18,7 @@ from tutor import terminal
 from tutor.lab import interpreter
 from tutor.model import Message
 from tutor.paths import StateError, make_private, why
-from tutor.sandbox import Sandbox, SandboxUnavailable
+from tutor.sandbox import EXTRA, Sandbox, SandboxUnavailable, strength
 from tutor.session_lock import UNSUPPORTED, briefly
 
 Status = Literal["ok", "limited", "missing"]
@@ -200,8 +200,12 @@ def sandbox() -> Finding:
     counts = {"active": len(layers) - len(missing), "of": len(layers)}
     if not missing:
         return replace(_finding("sandbox", "ok", "ok", **counts), details=details)
+    named = ", ".join(missing)
+    if set(missing) <= set(EXTRA):
+        return replace(_finding("sandbox", "ok", "extra", missing=named, **counts), details=details)
+    detail = "weak" if strength(missing) == "weak" else "some"
     fix = "python -m tutor doctor --json"
-    return replace(_finding("sandbox", "limited", "some", fix, missing=", ".join(missing), **counts), details=details)
+    return replace(_finding("sandbox", "limited", detail, fix, missing=named, **counts), details=details)
 
 
 # --- what the demos need ----------------------------------------------------------------------------------------------

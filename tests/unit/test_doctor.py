@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,11 @@ def test_the_sandbox_s_walls(monkeypatch: pytest.MonkeyPatch) -> None:
     found = sayable(doctor.sandbox())
     assert (found.status, found.says.args["active"], found.says.args["missing"]) == ("limited", 1, "seccomp")
     assert [detail.name for detail in found.details] == ["limits", "seccomp"]
+    assert "code of others" in say("en", found.costs or found.says)
+    for name, status in (("landlock", "limited"), ("namespaces", "ok")):
+        monkeypatch.setattr(Sandbox, "layers", lambda _, name=name: (walls[0], replace(walls[1], name=name)))
+        found = sayable(doctor.sandbox())
+        assert (found.status, found.says.args["missing"]) == (status, name)
     monkeypatch.setattr(Sandbox, "layers", lambda _: walls[:1])
     assert sayable(doctor.sandbox()).status == "ok"
 

@@ -55,9 +55,15 @@ def alive(pid: int) -> bool:
 
 
 def zygote(sandbox: Sandbox) -> int:
-    sandbox.start()
+    """The warm process: the one that was started, or its child that is process 1 of the new namespaces."""
+    layers = {layer.name: layer for layer in sandbox.layers()}
     assert sandbox._process is not None
-    return sandbox._process.pid
+    return children(sandbox._process.pid)[0] if layers["namespaces"].active else sandbox._process.pid
+
+
+def family(pid: int) -> set[int]:
+    """A process and all that descend from it."""
+    return {pid}.union(*(family(child) for child in children(pid)))
 
 
 # --- results and endings ----------------------------------------------------------------------------------------------
@@ -114,6 +120,7 @@ def test_much_that_is_printed_is_cut_and_spoils_nothing(sandbox: Sandbox) -> Non
         ("__import__('ctypes').string_at(0)", "failed", "died_signal"),
         ("print('x' * (9 << 20))", "failed", "flood_output"),
         ("['x' * 4000] * 20", "failed", "flood_result"),
+        ("__import__('ctypes').CDLL(None).syscall(0x40000000)", "failed", "died_call"),
         ("__import__('os').write(3, b'x\\n')", "failed", "unusable"),
     ],
     ids=lambda value: str(value)[:40],
@@ -265,7 +272,7 @@ def test_a_warm_process_that_hangs_is_the_tools_fault(monkeypatch: pytest.Monkey
         os.kill(pid, signal.SIGSTOP)
         outcome = sandbox.run(TEMPLATE, "a", [(1,)])
         assert outcome.ending == "broke"
-        assert not alive(pid)
+        wait_until(lambda: not alive(pid))
         monkeypatch.undo()
         assert sandbox.run(TEMPLATE, "a", [(1,)]).ending == "ok"
 
@@ -324,8 +331,8 @@ sys.path.insert(0, sys.argv[1])
 from tutor.sandbox import Sandbox, Template
 sandbox = Sandbox()
 template = Template.of("def f(a):\\n    return ______\\n", "______", "f")
-sandbox.start()
-print(sandbox._process.pid, flush=True)
+walls = [layer.name for layer in sandbox.layers() if layer.active]
+print(sandbox._process.pid, *walls, sep=",", flush=True)
 threading.Thread(target=sandbox.run, args=(template, sys.argv[2], [(1,)])).start()
 """
 
@@ -335,14 +342,13 @@ def test_no_process_outlives_the_tutor(ending: signal.Signals) -> None:
     command = [sys.executable, "-B", "-c", PARENT, ROOT, "__import__('time').sleep(60)"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout is not None
-        warm = int(parent.stdout.readline())
-        wait_until(lambda: children(warm))
-        (child,) = children(warm)
-        assert alive(warm)
-        assert alive(child)
+        started, walls = parent.stdout.readline().split(",", 1)
+        wait_until(lambda: len(family(int(started))) == 2 + ("namespaces" in walls))
+        born = family(int(started))
+        assert all(map(alive, born))
         parent.send_signal(ending)
         parent.wait(PATIENCE)
-    wait_until(lambda: not alive(warm) and not alive(child))
+    wait_until(lambda: not any(map(alive, born)))
 
 
 def test_close_ends_a_warm_process_and_may_be_called_again() -> None:

@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 from tutor.model import LANGS
-from tutor.sandbox import LayerState, Returned, Sandbox, SandboxUnavailable, Template, client
+from tutor.sandbox import (
+    EXTRA,
+    MINIMUM,
+    LayerState,
+    Returned,
+    Sandbox,
+    SandboxUnavailable,
+    Template,
+    WeakSandbox,
+    client,
+    strength,
+)
 from tutor.sandbox.layers import LAYERS
 from tutor.strings import say, text
 
@@ -48,19 +59,34 @@ def test_every_wall_is_named_with_a_title_in_both_languages() -> None:
             assert layer.why is None or say(lang, layer.why)
 
 
+RUIN = "(_ for _ in ()).throw(OSError({}, 'no'))"
+
 #: A patch, the walls that are missing then, and the reason that is given.
 REFUSALS = [
     ("kernel.landlock_abi = lambda: (_ for _ in ()).throw(OSError(38, 'none'))", {"landlock"}, "wall_not_in_kernel"),
     ("kernel.landlock_abi = lambda: (_ for _ in ()).throw(OSError(95, 'off'))", {"landlock"}, "wall_switched_off"),
     ("kernel.landlock_abi = lambda: (_ for _ in ()).throw(OSError(1, 'no'))", {"landlock"}, "wall_forbidden"),
     ("kernel.landlock_abi = lambda: (_ for _ in ()).throw(OSError(12, 'odd'))", {"landlock"}, "wall_error"),
+    (f"kernel.unshare = lambda: {RUIN.format(1)}", {"namespaces"}, "wall_forbidden"),
+    (f"kernel.unshare = lambda: {RUIN.format(28)}", {"namespaces"}, "wall_forbidden"),
+    (f"kernel.unshare = lambda: {RUIN.format(38)}", {"namespaces"}, "wall_not_in_kernel"),
+    ("kernel.unshare = lambda: None", {"namespaces"}, "wall_no_effect"),
+    (f"kernel.drop_capabilities = lambda: {RUIN.format(22)}", {"capabilities"}, "wall_error"),
     ("kernel.landlock_nothing = lambda abi: None", {"landlock"}, "wall_no_effect"),
     ("kernel.seccomp = lambda *a: (_ for _ in ()).throw(OSError(22, 'none'))", {"seccomp"}, "wall_not_in_kernel"),
     ("kernel.seccomp = lambda *a: None", {"seccomp"}, "wall_no_effect"),
     ("syscall_filter.ARCHITECTURES.clear()", {"seccomp"}, "wall_no_table"),
     (
         "layers._kernel = None",
-        {"no-new-privileges", "untraceable", "parent-death", "landlock", "seccomp"},
+        {
+            "namespaces",
+            "capabilities",
+            "no-new-privileges",
+            "untraceable",
+            "parent-death",
+            "landlock",
+            "seccomp",
+        },
         "wall_not_linux",
     ),
     ("policy.RLIMITS = (('NO_SUCH', 0, 0),)", {"limits"}, "wall_no_limit"),
@@ -81,6 +107,47 @@ def test_a_missing_wall_is_named_and_the_others_stand(
             assert message.key == f"check.{why}"
             assert all(say(lang, message) for lang in LANGS)
         assert sandbox.run(TEMPLATE, "a + 1", [(1,)]).results == (Returned(2),)
+
+
+def test_the_code_of_others_needs_a_minimum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Sandbox(MINIMUM) as sandbox:
+        assert sandbox.run(TEMPLATE, "a + 1", [(1,)]).results == (Returned(2),)
+    with start("syscall_filter.ARCHITECTURES.clear()", tmp_path, monkeypatch) as own:
+        missing = [name for name, layer in states(own).items() if not layer.active]
+        assert (missing, strength(missing)) == (["seccomp"], "weak")
+        assert own.run(TEMPLATE, "a + 1", [(1,)]).results == (Returned(2),)
+    with Sandbox(MINIMUM) as others:
+        for begin in (others.start, others.layers, lambda: others.run(TEMPLATE, "a", [(1,)])):
+            with pytest.raises(WeakSandbox) as caught:
+                begin()
+            assert caught.value.missing == ("seccomp",)
+            assert isinstance(caught.value, SandboxUnavailable)
+            assert all("seccomp" in say(lang, caught.value.message) for lang in LANGS)
+        assert others._process is None
+
+
+@pytest.mark.parametrize(
+    ("missing", "verdict"), [((), "strong"), (("landlock", "namespaces"), "strong"), (("landlock", "limits"), "weak")]
+)
+def test_how_strong_a_sandbox_is(missing: tuple[str, ...], verdict: str) -> None:
+    assert strength(missing) == verdict
+    assert set(MINIMUM) | set(EXTRA) <= {layer.name for layer in LAYERS}
+
+
+#: A process that leaves its group and goes on: what only a namespace of its own can end.
+LEAVE = "exec('import os, time\\nif not os.fork(): os.setsid(), os.closerange(0, 9), time.sleep(60)')"
+OPEN = "layers.LAYERS = tuple(wall for wall in layers.LAYERS if wall.name not in ('seccomp', 'limits'))"
+
+
+def test_process_one_ends_all_that_a_check_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with start(OPEN, tmp_path, monkeypatch) as sandbox:
+        if not states(sandbox)["namespaces"].active:
+            pytest.skip("no namespaces here")
+        assert sandbox._process is not None
+        (warm,) = Path(f"/proc/{sandbox._process.pid}/task/{sandbox._process.pid}/children").read_text().split()
+        outcome = sandbox.run(TEMPLATE, f"{LEAVE} or a", [(1,)])
+        assert outcome.results == (Returned(1),)
+        assert Path(f"/proc/{warm}/task/{warm}/children").read_text() == ""
 
 
 def test_without_a_trial_that_tells_there_is_no_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,5 +225,7 @@ def test_a_run_that_only_waits_is_tried_once_more_before_it_is_said_to_take_too_
         monkeypatch.setattr(sandbox, "_run", count)
         outcome = sandbox.run(TEMPLATE, "__import__('time').sleep(60)", [(1,)])
         assert (outcome.ending, len(runs)) == ("limit", 2)
+        assert outcome.message is not None
+        assert outcome.message.key == "check.limit_wall"
         assert sandbox.run(TEMPLATE, "a", [(1,)]).ending == "ok"
         assert len(runs) == 3

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutor.model import LANGS, Raised
+from tutor.model import LANGS, Lang, Raised
 from tutor.sandbox.outcome import End, Returned, judge_end
-from tutor.strings import say
+from tutor.strings import say, text
 
 FINE = End("", 0, 0.01, 12000, 0)
 TWO = b'ready\n["value", {"tuple": [1]}]\n["raised", "ValueError", "no"]\n'
@@ -68,6 +68,16 @@ def test_every_end_has_its_sentence(written: bytes, end: End, ending: str, key: 
     assert outcome.message is not None
     assert outcome.message.key == f"check.{key}"
     assert all(say(lang, outcome.message).isprintable() for lang in LANGS)
+
+
+ENDS = ("limit_time", "limit_wall", "limit_memory", "flood_output", "flood_result", "died_call", "died_signal")
+ENDS += ("ended_early", "unusable", "broke_walls", "broke_sandbox", "broke_judge", "cancelled")
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_no_two_ends_say_the_same(lang: Lang) -> None:
+    said = {text(lang, f"check.{key}", seconds=1, mb=1, kb=1, signal="SIGSEGV") for key in ENDS}
+    assert len(said) == len(ENDS)
 
 
 def test_a_place_outside_the_text_is_none() -> None:

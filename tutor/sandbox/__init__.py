@@ -1,6 +1,20 @@
 """Runs code that nobody vouches for, and tells what it claims. Start with `policy.py` and `layers.py`."""
 
-from tutor.sandbox.client import Cancelled, LayerState, Sandbox, SandboxUnavailable, Template
+from tutor.sandbox.client import Cancelled, LayerState, Sandbox, SandboxUnavailable, Template, WeakSandbox
 from tutor.sandbox.outcome import Outcome, Result, Returned
+from tutor.sandbox.policy import EXTRA, MINIMUM, strength
 
-__all__ = ["Cancelled", "LayerState", "Outcome", "Result", "Returned", "Sandbox", "SandboxUnavailable", "Template"]
+__all__ = [
+    "EXTRA",
+    "MINIMUM",
+    "Cancelled",
+    "LayerState",
+    "Outcome",
+    "Result",
+    "Returned",
+    "Sandbox",
+    "SandboxUnavailable",
+    "Template",
+    "WeakSandbox",
+    "strength",
+]

@@ -37,6 +37,14 @@ class SandboxUnavailable(Exception):
         self.log = log
 
 
+class WeakSandbox(SandboxUnavailable):
+    """Walls that the caller asked for are missing here; `missing` names them."""
+
+    def __init__(self, missing: tuple[str, ...]) -> None:
+        super().__init__(Message("check.sandbox_weak", {"missing": ", ".join(missing)}))
+        self.missing = missing
+
+
 @dataclass(frozen=True, slots=True)
 class LayerState:
     """One wall here and now; `why` says why it is missing, None when it is active."""
@@ -77,9 +85,13 @@ class Sandbox:
 
     Started at the first use. Close it, or use it as a context manager: the warm process ends with the tutor in any
     case, whatever the tutor dies of.
+
+    `minimum` names walls without which it does not start: `policy.MINIMUM` for the code of others, none for one's own.
+    Every method that starts it raises WeakSandbox then.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, minimum: Sequence[str] = ()) -> None:
+        self._minimum = tuple(minimum)
         self._lock = threading.Lock()
         self._cancel_lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -87,6 +99,7 @@ class Sandbox:
         self._layers: tuple[LayerState, ...] = ()
         self._number = 0
         self._running: int | None = None
+        self._asked = self._cancelled = False
         self._log = ""
 
     def __enter__(self) -> Sandbox:
@@ -128,14 +141,19 @@ class Sandbox:
         ).encode()
         with self._lock:
             began = time.perf_counter()
-            outcome = self._run(job, len(calls), text)
-            if outcome.message == _WALL and outcome.cpu_seconds < policy.STARVED_CPU_S:
-                outcome = self._run(job, len(calls), text)  # it slept, or the box was busy: the second time decides
+            self._asked, self._cancelled = True, False
+            try:
+                outcome = self._run(job, len(calls), text)
+                if outcome.message == _WALL and outcome.cpu_seconds < policy.STARVED_CPU_S:
+                    outcome = self._run(job, len(calls), text)  # it slept, or the box was busy: the second time decides
+            finally:
+                self._asked = False
             return replace(outcome, seconds=time.perf_counter() - began)
 
     def cancel(self) -> None:
         """Stop the run that goes on in another thread, if any; it raises Cancelled there."""
         with self._cancel_lock:
+            self._cancelled = self._asked
             if self._running is not None and self._control is not None:
                 try:
                     self._control.sendall(FRAME.pack(b"C", self._running, 0))
@@ -156,6 +174,8 @@ class Sandbox:
         self._number = (self._number + 1) % 2**32
         try:
             with self._cancel_lock:
+                if self._cancelled:  # before there was anything to stop, or between two tries
+                    raise Cancelled
                 control.settimeout(policy.GRACE_S)
                 control.sendall(FRAME.pack(b"J", self._number, len(job)) + job)
                 self._running = self._number
@@ -184,7 +204,8 @@ class Sandbox:
         return End(end["why"], end["signal"], end["cpu"], end["rss"], end["printed"]), rest[:size], rest[size:]
 
     def _ensure(self) -> socket.socket:
-        if self._process is not None and self._process.poll() is not None:
+        # It says nothing unasked: what can be read now is the end of the file.
+        if self._control is not None and select.select([self._control], [], [], 0)[0]:
             self._log = f"the warm process had ended ({self._stop()}); a new one was started\n"
         if self._control is None:
             self._start()
@@ -221,6 +242,10 @@ class Sandbox:
             LayerState(name, active, None if active else Message(f"check.{key}", args))
             for name, active, key, args in json.loads(body)
         )
+        lacking = tuple(layer.name for layer in self._layers if layer.name in self._minimum and not layer.active)
+        if lacking:
+            self._stop()
+            raise WeakSandbox(lacking)
 
     def _stop(self) -> str:
         """Ends the warm process. Returns how it had ended, and what it said, for a log."""

@@ -1,4 +1,6 @@
-"""The only place that calls Linux directly: prctl, Landlock, seccomp. Every call raises OSError when it fails.
+"""The only place that calls Linux directly: unshare, capset, prctl, Landlock, seccomp.
+
+Every call raises OSError when it fails.
 
 `prctl`, `landlock_*` and `seccomp` are stable kernel interface that the standard library does not wrap. Call these from
 a process with one thread: Landlock and seccomp bind the calling thread and what it starts later.
@@ -14,6 +16,12 @@ import struct
 PR_SET_PDEATHSIG, PR_GET_PDEATHSIG = 1, 2
 PR_GET_DUMPABLE, PR_SET_DUMPABLE = 3, 4
 PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS = 38, 39
+
+# linux/sched.h: the namespaces of mounts, host name, System V objects, users, processes, and the network
+_NEW_NAMESPACES = 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+
+# linux/capability.h: version 3 of the interface, which has 64 bits in two halves of three words
+_CAPABILITY_VERSION, _CAPABILITY_BYTES = 0x20080522, 24
 
 # asm-generic/unistd.h, the same on every architecture
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446
@@ -51,6 +59,25 @@ def _done(value: int, what: str) -> int:
 def prctl(option: int, value: int = 0) -> int:
     """prctl with one argument. Returns what the kernel returns."""
     return _done(_libc.prctl(ctypes.c_int(option), *(ctypes.c_ulong(v) for v in (value, 0, 0, 0))), f"prctl {option}")
+
+
+def unshare() -> None:
+    """Leave all of the old namespaces at once, as any user may; the next child is process 1 of the new ones."""
+    _done(_libc.unshare(ctypes.c_int(_NEW_NAMESPACES)), "unshare")
+
+
+def drop_capabilities() -> None:
+    """Give up all that root, or the first process of a user namespace, may do beyond any other user."""
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    _done(_libc.capset(ctypes.c_char_p(header), ctypes.c_char_p(bytes(_CAPABILITY_BYTES))), "capset")
+
+
+def capabilities() -> bytes:
+    """The capabilities of this process, as the kernel's own words; all zero when it has none."""
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    words = ctypes.create_string_buffer(_CAPABILITY_BYTES)
+    _done(_libc.capget(ctypes.c_char_p(header), words), "capget")
+    return words.raw
 
 
 def death_signal() -> int:

@@ -21,6 +21,10 @@ except (ImportError, AttributeError, OSError):  # no Linux C library here; each 
     _kernel = None  # type: ignore[assignment]
 
 
+#: The warm process itself never has a descriptor from here on; see zygote.py.
+_HIGHEST = 64
+
+
 class Missing(Exception):
     """This machine does not have the wall; `key` names the reason in the tutor's texts."""
 
@@ -67,6 +71,54 @@ class Environment(Layer):
 
     def prove(self) -> None:
         _must(not os.environ and os.getcwd() == "/")  # noqa: PTH109  pathlib is not loaded here
+
+
+class Namespaces(Layer):
+    """Users, processes, network, mounts, host name and System V objects of its own, where an ordinary user may.
+
+    Not needed by any other wall. The warm process goes on as process 1 of the new namespaces, so that the kernel ends
+    all that is left of a check, and all of it when the warm process ends; the one that was started only waits for it.
+    No user is mapped: inside, everything belongs to nobody. Once, not for each check, which would cost half of one.
+    """
+
+    name = "namespaces"
+    _kinds = ("user", "pid", "net", "mnt", "uts", "ipc")
+    _before: tuple[str, ...] = ()
+
+    def prepare(self) -> None:
+        kernel = _linux()
+        self._before = self._mine()
+        try:
+            kernel.unshare()
+        except OSError as error:
+            raise _refused(error) from error
+        pid = os.fork()
+        if pid:
+            os.closerange(policy.RESULT_FD, _HIGHEST)  # the control socket is the other's alone
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            if code < 0:
+                os.kill(os.getpid(), -code)  # the tutor's log says what ended the other
+            os._exit(abs(code))
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    def prove(self) -> None:
+        _must(os.getppid() == 1)
+        _must(all(mine != before for mine, before in zip(self._mine(), self._before, strict=True)))
+
+    def _mine(self) -> tuple[str, ...]:
+        return tuple(os.readlink(f"/proc/self/ns/{kind}") for kind in self._kinds)  # noqa: PTH115
+
+
+class Capabilities(Layer):
+    """None of root's, nor those that a new user namespace gives to its first process."""
+
+    name = "capabilities"
+
+    def prepare(self) -> None:
+        _linux().drop_capabilities()
+
+    def prove(self) -> None:
+        _must(not any(_linux().capabilities()))
 
 
 class NoNewPrivileges(Layer):
@@ -126,13 +178,12 @@ class Descriptors(Layer):
     """Only /dev/null, the output pipe twice and the result pipe stay open."""
 
     name = "descriptors"
-    _highest = 64  # the warm process itself never has more; see zygote.py
 
     def enter(self, parent: int) -> None:  # noqa: ARG002
-        os.closerange(policy.RESULT_FD + 1, self._highest)
+        os.closerange(policy.RESULT_FD + 1, _HIGHEST)
 
     def prove(self) -> None:
-        for fd in range(policy.RESULT_FD + 1, self._highest):
+        for fd in range(policy.RESULT_FD + 1, _HIGHEST):
             try:
                 os.fstat(fd)
             except OSError as error:
@@ -157,7 +208,7 @@ class Landlock(Layer):
             self.abi = kernel.landlock_abi()
             kernel.landlock_nothing(self.abi)
         except OSError as error:
-            raise Missing(_REFUSED.get(error.errno or 0, "wall_error"), error=str(error)) from error
+            raise _refused(error) from error
 
     def enter(self, parent: int) -> None:  # noqa: ARG002
         kernel = _linux()
@@ -217,7 +268,7 @@ class Seccomp(Layer):
         try:
             _linux().seccomp(self.number, self.program)
         except OSError as error:
-            raise Missing(_REFUSED.get(error.errno or 0, "wall_error"), error=str(error)) from error
+            raise _refused(error) from error
 
     def prove(self) -> None:
         try:
@@ -234,10 +285,19 @@ _REFUSED = {
     errno.EOPNOTSUPP: "wall_switched_off",
     errno.EPERM: "wall_forbidden",
     errno.EINVAL: "wall_not_in_kernel",
+    errno.ENOSPC: "wall_forbidden",  # as many namespaces as the administrator allows, which may be none
+    errno.EUSERS: "wall_forbidden",
 }
+
+
+def _refused(error: OSError) -> Missing:
+    return Missing(_REFUSED.get(error.errno or 0, "wall_error"), error=str(error))
+
 
 LAYERS: tuple[Layer, ...] = (
     Environment(),
+    Namespaces(),
+    Capabilities(),
     NoNewPrivileges(),
     Untraceable(),
     ParentDeath(),

@@ -3,9 +3,37 @@
 It may compute, allocate, sleep, and write to three pipes: standard output, standard error, and the one that carries
 results. It may do nothing else: open no file, see no environment, make no process or thread, reach no network, signal
 nobody, map no executable memory. `layers.py` builds the walls from these numbers; `tests/attacks/` tries them.
+
+What changes elsewhere, and which test holds it (`tests/unit/test_sandbox_layers.py` but where said):
+
+* As root: nothing is allowed that another user may not; every attack is tried as both (`tests/attacks/`). Capabilities
+  are dropped, and in a namespace of its own the process is not root for any file. NPROC alone does not bind root.
+* In a container: `unshare` and Landlock may be refused, `wall_forbidden`. Seccomp filters nest and hold there.
+* On an old kernel: Landlock below ABI 10 is asked for what it knows, down to ABI 1 (kernel 5.13); before that it is
+  missing. The filter refuses by itself every call that opens, signals or connects.
+* On aarch64: the same policy with that machine's numbers (`tests/unit/test_sandbox_filter.py` runs both programs over
+  all numbers). No other machine has a table: there the sandbox is weak.
+* Not on Linux: resource limits, descriptors and process group alone. Enough for a slip of one's own, no wall.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+# --- how much of it there has to be -----------------------------------------------------------------------------------
+
+#: Without one of these walls the code of others is not run, unless somebody who answers for it says so; one's own is.
+MINIMUM = ("capabilities", "no-new-privileges", "descriptors", "limits", "seccomp")
+
+#: Nothing is lost without these: the others stand alone. A lack of any other wall is worth a warning.
+EXTRA = ("namespaces",)
+
+
+def strength(missing: Collection[str]) -> Literal["strong", "weak"]:
+    """Whether a sandbox that lacks these walls holds the code of others."""
+    return "weak" if set(MINIMUM) & set(missing) else "strong"
+
 
 # --- time and memory --------------------------------------------------------------------------------------------------
 

@@ -205,6 +205,8 @@ class _Zygote:
         printed += self._drain(pipes.output_fd)
         pipes.close()
         _, status, used = os.wait4(pid, 0)
+        if self._pid == 1:
+            _reap_all()
         end = {
             "why": why,
             "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
@@ -281,12 +283,21 @@ class _Zygote:
 
 
 def _kill(pid: int) -> None:
-    """End the child and all that is left of its group."""
-    for target in (-pid, pid):
+    """End the child and all that is left of its group; in a namespace of its own, whatever else there is too."""
+    for target in (-pid, pid, *([-1] if os.getpid() == 1 else [])):
         try:
             os.kill(target, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+
+def _reap_all() -> None:
+    """What a check left behind, and what was killed with it, belongs to process 1."""
+    try:
+        while True:
+            os.wait()
+    except ChildProcessError:
+        pass
 
 
 def _send(kind: bytes, number: int, *parts: bytes | memoryview) -> None:
