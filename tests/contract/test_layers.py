@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Forked and walled in; never imported by the tutor.
 WALLED = {"tutor.sandbox.child", "tutor.sandbox.zygote", "tutor.sandbox.boot"}
 #: What the children may use: themselves and the standard library.
-CHILD_ROOM = {"torch", "triton", "parent", "child", "probe", "machine"}
+CHILD_ROOM = {"torch", "triton", "parent", "child", "probe", "machine", "timing"}
 
 
 def modules() -> dict[str, Path]:
@@ -31,7 +31,7 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 #: Run by path under the interpreter that has torch; never imported by the tutor.
-CHILDREN = {"tutor.lab.parent", "tutor.lab.child", "tutor.lab.probe", "tutor.lab.machine"}
+CHILDREN = {"tutor.lab.parent", "tutor.lab.child", "tutor.lab.probe", "tutor.lab.machine", "tutor.lab.timing"}
 CHILDREN |= {name for name in MODULES if name.startswith("tutor.lab.tasks.")}
 
 

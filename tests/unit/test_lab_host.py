@@ -383,7 +383,7 @@ def test_a_claim_whose_rules_cannot_be_read_breaks(host: LabHost, demo: Callable
 
 def test_a_gpu_that_is_not_there_is_unavailable(host: LabHost, demo: Callable[..., Demo]) -> None:
     events = list(host.start(demo(GOOD), device="cuda"))
-    assert ended(events) == ("unavailable", "lab.needs")
+    assert ended(events) == ("unavailable", "lab.needs-cuda")
     assert events[-1]["shows"] == {"zh": "甲", "en": "A"}
 
 

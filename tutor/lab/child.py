@@ -10,20 +10,22 @@ import importlib.util
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from io import BufferedWriter, FileIO, TextIOWrapper
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 if TYPE_CHECKING:
-    from tutor.lab import machine, probe
+    from tutor.lab import machine, probe, timing
 else:
-    machine, probe = (sys.modules[f"tutor_lab_{name}"] for name in ("machine", "probe"))
+    machine, probe, timing = (sys.modules[f"tutor_lab_{name}"] for name in ("machine", "probe", "timing"))
 
 #: The bound of one line, and of a text inside one, that the other side holds us to.
 MAX_LINE, MAX_TEXT = 64 * 1024, 2000
@@ -51,10 +53,14 @@ class Voice:
 class Lab:
     """What a demo works with."""
 
-    def __init__(self, voice: Voice, device: str) -> None:
+    def __init__(self, voice: Voice, device: str, params: Mapping[str, Any] | None = None, cache: str = "") -> None:
         self._voice = voice
         self.device = device
         """`cpu` or `cuda`, where the demo makes its tensors."""
+        self.params: Mapping[str, Any] = params or {}
+        """What whoever started the run wants of it; a demo of a lesson gets nothing."""
+        self.cache = Path(cache)
+        """The tutor's own folder for compiled code, which may be emptied at any time."""
 
     def observe(
         self,
@@ -85,14 +91,75 @@ class Lab:
             why=why,
         )
 
+    def observe_call(
+        self,
+        series: str,
+        label: str,
+        call: probe.Call,
+        *,
+        why: str | None = None,
+        expect: int | None = None,
+        ask: str | None = None,
+    ) -> None:
+        """Say what a watched call did: new graphs (the answer to `ask`), who served it, and whether it equals eager.
+
+        `why` names the sentence for `expect` new graphs, the usual number; for any other number it is `unexpected`.
+        """
+        values: dict[str, Any] = {"new_graphs": call.new_graphs, "served_by": call.served_by}
+        if call.same_as_eager is not None:
+            values["same_as_eager"] = call.same_as_eager
+        if expect is not None and call.new_graphs != expect:
+            why = "unexpected"
+        answer = call.new_graphs if ask else None
+        self.observe(series, values, call=label, ask=ask, answer=answer, said=call.said, why=why)
+
+    def race(
+        self, sides: Mapping[str, Callable[[], object]], *, n: int, wall: bool = False
+    ) -> dict[str, dict[str, float | int]]:
+        """The spread of `n` calls of each side in microseconds, the sides taking turns; see `timing.race`."""
+        return timing.race(sides, self.device, n=n, wall=wall)
+
+    def settle(self) -> None:
+        """Wait until the device has nothing left to do."""
+        timing.settle(self.device)
+
+    def fresh(self, script: str, *args: str, caches: Path | None = None) -> dict[str, Any]:
+        """What `script` says, as JSON on its last line, when it is run by a Python of its own.
+
+        `caches` is where that process keeps compiled code, in place of the tutor's own. Raises
+        subprocess.CalledProcessError when it fails.
+        """
+        env = {**os.environ, **(cache_variables(caches) if caches else {})}
+        said = subprocess.run([sys.executable, script, *args], stdout=subprocess.PIPE, env=env, check=True)
+        answer: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+        return answer
+
     @staticmethod
     def describe(tensor: torch.Tensor) -> str:
         """A tensor as the field writes it: `f32[2, 128]`."""
         return probe.describe(tensor)
 
+    @staticmethod
+    def entry_limit() -> int:
+        """How many entries one function may have here."""
+        return probe.entry_limit()
+
     def watch(self, function: Callable[..., Any], **options: Any) -> probe.Watch:
         """`function` under torch.compile with `options`, every call watched, starting from an empty cache."""
         return probe.Watch(function, **options)
+
+
+def cache_variables(folder: Path) -> dict[str, str]:
+    """Environment variables that keep everything compiled in `folder`."""
+    return {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
+
+
+def _prepare(cache: str) -> None:
+    """Caches of our own; no pool of compiler processes, whose start takes longer than these small compilations; and no
+    profile of earlier jobs, which would make sizes symbolic from the first call on."""
+    os.environ.update(cache_variables(Path(cache)))
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    os.environ.pop("TORCH_COMPILE_JOB_ID", None)
 
 
 def main(request: Mapping[str, Any], said: int, printed: int, lifeline: int, threads: int) -> None:
@@ -107,7 +174,12 @@ def main(request: Mapping[str, Any], said: int, printed: int, lifeline: int, thr
     try:
         busy = machine.busy_processors()
         machine.use_threads(threads)
-        lab = Lab(voice, _device(request["device"]))
+        _prepare(request["cache"])
+        device = _device(request["device"])
+        for need in request["needs"]:
+            if not machine.has(need, device):
+                raise Unavailable(need)
+        lab = Lab(voice, device, request.get("params"), request["cache"])
         _load(request["script"]).run(lab)
         voice.say("result", environment=machine.environment(lab.device, busy))
     except Unavailable as lack:

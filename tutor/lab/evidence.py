@@ -11,7 +11,11 @@ from typing import Any
 
 from tutor.lab import protocol, verdicts
 from tutor.lab.protocol import Event
-from tutor.model import Demo, Source
+from tutor.model import Bilingual, Demo, Source
+from tutor.strings import text
+
+#: What a child calls an observation that the demo did not foresee; the same sentence for all of them.
+UNEXPECTED = "unexpected"
 
 
 def spread(values: Sequence[float]) -> dict[str, float | int]:
@@ -47,6 +51,8 @@ class Gathering:
         if ask is not None and answer is not None:
             self.answers[ask] = answer
         sentence = self.demo.why.get(said["why"] or "")
+        if sentence is None and said["why"] == UNEXPECTED:
+            sentence = Bilingual(text("zh", "lab.unexpected"), text("en", "lab.unexpected"))
         predicted = self.predicted.get(ask) if ask is not None else None
         return protocol.event(
             "observation",

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from tutor.lab.interpreter import Interpreter
 from tutor.lab.link import Link
@@ -76,8 +76,15 @@ class LabHost:
             with self._lock:
                 self._alive()
 
-    def start(self, demo: Demo, device: Device = "auto", predicted: Mapping[str, int] | None = None) -> Run:
-        """Start a demo; nothing blocks before the run is iterated. Raises LabBusy while another run is going."""
+    def start(
+        self,
+        demo: Demo,
+        device: Device = "auto",
+        predicted: Mapping[str, int] | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> Run:
+        """Start a demo; nothing blocks before the run is iterated. `params` is plain data that the script finds as
+        `lab.params`. Raises LabBusy while another run is going."""
         with self._lock:
             if self._run is not None:
                 raise LabBusy("another demo is running")
@@ -88,6 +95,7 @@ class LabHost:
                 number=self._count,
                 device=device,
                 predicted=predicted,
+                params=params,
                 remote=bool(self.settings.launcher),
                 limit_s=self.settings.limit_s,
                 output_bytes=self.settings.output_bytes,

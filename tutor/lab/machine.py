@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import shutil
 import subprocess
 from typing import Any
 
@@ -21,6 +22,24 @@ def use_threads(count: int) -> None:
 
 def has_cuda() -> bool:
     return bool(torch.cuda.is_available())
+
+
+def has(need: str, device: str) -> bool:
+    """Whether this machine offers what a demo needs on `device`: `torch`, `cuda`, `triton` or `compiler`, which is what
+    Inductor generates code with there: C++, or Triton and the C compiler that it starts its kernels with."""
+    if need == "cuda":
+        return device == "cuda"
+    if need == "triton":
+        return device == "cuda" and _version("triton") is not None
+    if need == "compiler" and device == "cuda":
+        return has("triton", device) and _which("CC", "cc", "gcc", "clang")
+    if need == "compiler":
+        return _which("CXX", "g++", "clang++", "c++")
+    return need == "torch"
+
+
+def _which(variable: str, *names: str) -> bool:
+    return any(shutil.which(name) for name in (os.environ.get(variable) or "", *names) if name)
 
 
 def busy_processors() -> bool:

@@ -291,6 +291,7 @@ def main() -> None:
             torch.set_num_threads(1)
             _sibling("machine")
             _sibling("probe")
+            _sibling("timing")
             child = _sibling("child")
         except Exception as error:  # Whatever a broken installation raises, it is said to who can mend it.
             channel.say("missing", why=f"{type(error).__name__}: {error}")

@@ -30,6 +30,12 @@ def can() -> dict[str, bool]:
     }
 
 
+def entry_limit() -> int:
+    """How many entries one function may have before calls run without a graph; it was `cache_size_limit` up to 2.6."""
+    config = torch._dynamo.config
+    return int(getattr(config, "recompile_limit", None) or config.cache_size_limit)
+
+
 @dataclass(frozen=True)
 class Call:
     """One watched call. `served_by` names the graphs that ran, `0/1` or joined by `+`; `eager` when none did. `said`
@@ -38,7 +44,14 @@ class Call:
     new_graphs: int
     served_by: str
     said: tuple[str, ...]
-    same_as_eager: bool
+    same_as_eager: bool | None
+    """None when it was not compared."""
+    breaks: tuple[str, ...] = ()
+    """torch's own words for each graph break that this call ran into while it was traced, one a line of code."""
+    ops: tuple[int, ...] = ()
+    """How many operations each new graph has."""
+    raised: str | None = None
+    """The kind of exception that the compiled call raised, None normally; its first line then ends `said`."""
 
 
 class Watch:
@@ -54,6 +67,7 @@ class Watch:
         self._function = function
         self._ran: list[str] = []
         self._graphs = 0
+        self._ops: list[int] = []
         self._has_ids = can()["compile_id"]
         self._compiled = torch.compile(function, backend=self._backend, **options)
 
@@ -63,6 +77,7 @@ class Watch:
             compile_id = torch._guards.CompileContext.current_compile_id()
             name = str(compile_id) if compile_id is not None else name
         self._graphs += 1
+        self._ops.append(sum(node.op.startswith("call_") for node in graph.graph.nodes))
 
         def run(*args: Any) -> Any:
             self._ran.append(name)
@@ -70,30 +85,51 @@ class Watch:
 
         return run
 
-    def call(self, *args: Any) -> Call:
-        """Call once compiled and once eager, on the same arguments, which the function must not change."""
-        before = self._graphs
+    def call(self, *args: Any, compare: bool = True) -> Call:
+        """Call compiled and, to `compare`, eager too, on the same arguments, which the function must not change."""
+        return self._call(args, compare, may_raise=False)
+
+    def attempt(self, *args: Any) -> Call:
+        """The same for a call that may raise; what it raised is part of the answer and nothing is compared."""
+        return self._call(args, compare=False, may_raise=True)
+
+    def _call(self, args: tuple[Any, ...], compare: bool, *, may_raise: bool) -> Call:
+        before, raised = self._graphs, None
         self._ran.clear()
-        with _Reasons() as reasons:
-            got = self._compiled(*args)
+        with Events() as events:
+            try:
+                got = self._compiled(*args)
+            except Exception as error:
+                if not may_raise:
+                    raise
+                raised = type(error).__name__
+                events.reasons.append(str(error).strip().split("\n", 1)[0])
         return Call(
             new_graphs=self._graphs - before,
             served_by="+".join(dict.fromkeys(self._ran)) or "eager",
-            said=tuple(reasons.texts),
-            same_as_eager=torch.equal(got, self._function(*args)),
+            said=tuple(events.reasons),
+            same_as_eager=torch.equal(got, self._function(*args)) if compare else None,
+            breaks=tuple(events.breaks.values()),
+            ops=tuple(self._ops[before:]),
+            raised=raised,
         )
 
 
-class _Reasons(logging.Handler):
-    """Collects recompile reasons while it is entered."""
+class Events(logging.Handler):
+    """Collects torch's structured trace while it is entered: recompile reasons, graph breaks, and which artefacts its
+    layers made (`dynamo_output_graph`, `aot_joint_graph`, `inductor_output_code`, ...)."""
 
     _LOGGER = logging.getLogger("torch.__trace")
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
-        self.texts: list[str] = []
+        self.reasons: list[str] = []
+        self.breaks: dict[tuple[str, str], str] = {}
+        """Words by place and cause: a break is told again by every frame that it goes through."""
+        self.made: dict[str, str] = {}
+        """The newest text by the artefact's name."""
 
-    def __enter__(self) -> _Reasons:
+    def __enter__(self) -> Events:
         self._LOGGER.addHandler(self)
         return self
 
@@ -101,11 +137,33 @@ class _Reasons(logging.Handler):
         self._LOGGER.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        artifact = getattr(record, "metadata", {}).get("artifact")
-        if isinstance(artifact, dict) and artifact.get("name") == "recompile_reasons":
-            payload = getattr(record, "payload", None) or ""
+        metadata = getattr(record, "metadata", {})
+        payload = getattr(record, "payload", None) or ""
+        artifact = metadata.get("artifact")
+        name = artifact.get("name") if isinstance(artifact, dict) else None
+        if name == "recompile_reasons":
             rows = json.loads(payload) if payload[:1] in ("[", '"') else payload
-            self.texts += map(_words, rows if isinstance(rows, list) else [rows])
+            self.reasons += map(_words, rows if isinstance(rows, list) else [rows])
+        elif name == "dynamo_graph_break_reason":
+            place, cause = _break(payload)
+            self.breaks[place, cause] = cause
+        for artefact in ("dynamo_output_graph", "aot_joint_graph", "aot_forward_graph", "aot_backward_graph"):
+            if artefact in metadata:
+                self.made[artefact] = payload
+        if "inductor_output_code" in metadata:
+            self.made["inductor_output_code"] = payload
+
+
+#: What torch writes above the cause of a break.
+_ABOVE = ("Encountered graph break when", "Failed to handle graph break gracefully")
+
+
+def _break(payload: str) -> tuple[str, str]:
+    """Where a break is and torch's headline for why."""
+    first, *rest = payload.strip().splitlines() or [""]
+    lines = [line.strip().removeprefix("Graph Break Reason:").strip() for line in rest]
+    cause = next((line for line in lines if line and not line.startswith(_ABOVE)), "")
+    return first, re.sub(r"^Reason: ", "", cause)
 
 
 def _words(reason: str) -> str:

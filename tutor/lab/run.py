@@ -18,6 +18,7 @@ from tutor.lab.link import Link, Note
 from tutor.lab.protocol import Event, LineError, Outcome
 from tutor.lab.verdicts import RuleError
 from tutor.model import Demo, Message, Source
+from tutor.paths import cache_folder
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -25,6 +26,9 @@ Device = Literal["auto", "cpu", "cuda"]
 FIRST_LINE_S, FIRST_PROGRESS_S, PROGRESS_S = 0.05, 0.08, 1.0
 #: Seconds in which a parent of our own has to say that its child is gone, before it is ended itself.
 OBEY_S = 1.0
+
+#: What to say where a demo lacks something; any other need is named as it is.
+_NEEDS = {"cuda": "lab.needs-cuda", "compiler": "lab.needs-compiler", "triton": "lab.needs-triton"}
 
 _MEMORY = ("MemoryError", "OutOfMemoryError")
 
@@ -44,6 +48,7 @@ class Run:
         number: int,
         device: Device,
         predicted: Mapping[str, int] | None,
+        params: Mapping[str, Any] | None = None,
         remote: bool,
         limit_s: float,
         output_bytes: int,
@@ -58,6 +63,9 @@ class Run:
             "run": number,
             "script": str(demo.script),
             "device": device,
+            "params": dict(params or {}),
+            "needs": list(demo.needs),
+            "cache": str(cache_folder() / "compiled"),
             "limit_s": limit_s,
             "output_bytes": output_bytes,
         }
@@ -217,7 +225,8 @@ class Run:
         elif kind == "result":
             self._environment = said["environment"]
         elif kind == "unavailable":
-            self._says = Outcome.UNAVAILABLE, Message("lab.needs", {"need": said["need"]})
+            need = said["need"]
+            self._says = Outcome.UNAVAILABLE, Message(_NEEDS.get(need, "lab.needs"), {"need": need})
         else:
             outcome = Outcome.LIMIT if said["kind"] in _MEMORY else Outcome.FAILED
             self._says = outcome, Message("lab.raised", {"kind": said["kind"], "text": said["text"]})
