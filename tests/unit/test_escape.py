@@ -23,7 +23,10 @@ def test_esc_and_a_key_in_two_packets_are_two() -> None:
     assert pieces("ab" + ESC, "4") == ["ab", ESC, "4"]
 
 
-@pytest.mark.parametrize("sequence", ["\x1b[A", "\x1b[15~", "\x1bOP", "\x1b[<0;3;4M", "\x1b[?2026;2$y", "\x1bb", "\x1bP1$r0m\x1b\\"])
+@pytest.mark.parametrize(
+    "sequence",
+    ["\x1b[A", "\x1b[15~", "\x1bOP", "\x1b[<0;3;4M", "\x1b[?2026;2$y", "\x1bb", "\x1bP1$r0m\x1b\\"],
+)
 def test_sequences_reach_the_parser_whole(sequence: str) -> None:
     assert "".join(pieces(sequence)) == sequence
     assert ESC not in pieces(sequence)

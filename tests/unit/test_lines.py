@@ -62,7 +62,14 @@ def test_no_line_is_too_wide_and_nothing_is_lost(text: str, width: int) -> None:
 
 @pytest.mark.parametrize(
     ("text", "width", "shown"),
-    [("abc", 5, "abc  "), ("abcdef", 5, "abc.."), ("编译一次", 5, "编 .."), ("编译", 4, "编译"), ("abc", 2, ".."), ("", 3, "   ")],
+    [
+        ("abc", 5, "abc  "),
+        ("abcdef", 5, "abc.."),
+        ("编译一次", 5, "编 .."),
+        ("编译", 4, "编译"),
+        ("abc", 2, ".."),
+        ("", 3, "   "),
+    ],
 )
 def test_fit_gives_exactly_the_width(text: str, width: int, shown: str) -> None:
     assert fit(text, width) == shown
