@@ -14,7 +14,7 @@ def pieces(*packets: str) -> list[str]:
     return out + ([splitter.release()] if splitter.holding else [])
 
 
-@pytest.mark.parametrize("key", list("0123456789:?/;rRtxC"))
+@pytest.mark.parametrize("key", list("0123456789:?/;rRtxC \r\t\x11？编"))
 def test_esc_and_a_key_in_one_packet_are_two(key: str) -> None:
     assert pieces(ESC + key) == [ESC, key]
 
@@ -25,7 +25,7 @@ def test_esc_and_a_key_in_two_packets_are_two() -> None:
 
 @pytest.mark.parametrize(
     "sequence",
-    ["\x1b[A", "\x1b[15~", "\x1bOP", "\x1b[<0;3;4M", "\x1b[?2026;2$y", "\x1bb", "\x1bP1$r0m\x1b\\"],
+    ["\x1b[A", "\x1b[15~", "\x1bOP", "\x1b[<0;3;4M", "\x1b[?2026;2$y", "\x1bb", "\x1b\x7f", "\x1bP1$r0m\x1b\\"],
 )
 def test_sequences_reach_the_parser_whole(sequence: str) -> None:
     assert "".join(pieces(sequence)) == sequence

@@ -1,15 +1,14 @@
 """Esc and the key after it, told apart before Textual's parser joins them.
 
 tmux sends Esc and a key pressed soon after it as one packet, and the parser then reads `ESC 4` as Alt+4, which types a
-cent sign. Outside pastes an ESC before a digit, a letter or one of `: ? / ;` is therefore a key of its own, except for
-the letters that begin a sequence (N O P X) and those that move by words under Alt (b d f). A lone ESC at the end of a
-packet is held back as long as the parser itself would wait.
+cent sign. Outside pastes an ESC is therefore a key of its own, unless what follows begins a sequence or is one of the
+keys that editors know under Alt (b d f and backspace, by words). A lone ESC at the end of a packet is held back as long
+as the parser itself would wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from string import ascii_letters
 from time import monotonic
 
 from textual import constants, events
@@ -19,7 +18,8 @@ from textual.message import Message
 
 ESC = "\x1b"
 _PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
-_KEYS = frozenset("0123456789:?/;" + "".join({*ascii_letters} - {*"NOPX", *"bdf"}))
+#: CSI, SS2, SS3, DCS, SOS, OSC, PM, APC, the end of a string, a second ESC; then the keys under Alt.
+_JOINED = frozenset("[NOPX]^_\\" + ESC + "bdf\x7f")
 
 
 class Splitter:
@@ -62,7 +62,7 @@ class Splitter:
             if data.startswith(_PASTE, found):
                 self._pasting = True
                 at = found
-            elif after in _KEYS:
+            elif after not in _JOINED:
                 yield ESC
                 at = found + 1
             else:
