@@ -29,8 +29,9 @@ from tutor.model import (
 from tutor.sandbox import Outcome, Result, Returned, Sandbox, Template
 from tutor.strings import say
 
-#: Inputs drawn anew for each check. Eight kill every written-down answer that the attacks hold.
-PROBES = 8
+#: Inputs drawn anew for each check. Eight from anywhere kill every answer that is written down as a whole, a dozen near
+#: the given inputs one that is written down for a part of what was given.
+PROBES = 20
 
 #: Edge inputs that one check looks at.
 EDGES_MAX = 64
@@ -147,12 +148,12 @@ class Judge:
         return compare(one.result, right, self._names)[1]
 
     def _points(self, cases: Sequence[CaseResult], hidden: list[_Asked]) -> int:
-        """A point for each given assertion; one less if an input drawn anew fails, none if every one of them does."""
+        """A point for each given assertion; one less if an input drawn anew fails, none unless most of them hold."""
         passed = sum(case.ending is Ending.PASSED for case in cases if case.id != "hidden-1")
         right = sum(alike(one.result, self._right(one.args)) for one in hidden)
         if right == len(hidden):
             return passed
-        return min(passed, len(self.exercise.given) - 1) if right else 0
+        return min(passed, len(self.exercise.given) - 1) if 2 * right > len(hidden) else 0
 
     def _right(self, args: tuple[Plain, ...]) -> Result:
         return behaviour(self.exercise.reference, args)

@@ -60,19 +60,35 @@ def reference(shape: Shape, dynamic_dims: Dims, dtype: str, device: str) -> Key:
 # --- inputs that nobody can foresee -----------------------------------------------------------------------------------
 
 
-def probes(rng: random.Random, count: int = 8) -> tuple[Call, ...]:
-    """`count` well-formed calls, drawn anew for each run: ranks 0 to 5 in turn, dims as set, list and tuple in turn.
+#: Words that exist, other than those of the given assertions: an answer cannot be right for made-up names alone.
+_DTYPES = ("f16", "f32", "f64", "fp8", "i8", "i32", "i64", "bool")
+_DEVICES = ("cuda:0", "cuda:1", "cpu", "mps", "xpu", "meta")
 
-    Ranks 3 and 5 repeat one size and mark some dims but not all, so that replacing by value shows. Sizes 0 and 1 are
-    common; dtype and device are random tokens with capitals and an index. None is out of range: there the locked lines
-    raise before the blank is reached.
+#: How many things about a given input can be changed so that its key is another one.
+_CHANGES = 6
+
+
+def probes(rng: random.Random, count: int = 20) -> tuple[Call, ...]:
+    """`count` well-formed calls, drawn anew for each run: some from anywhere and, where there is room, the near ones.
+
+    From anywhere: ranks 0 to 5 in turn, dims as set, list and tuple in turn. Ranks 3 and 5 repeat one size and mark
+    some dims but not all, so that replacing by value shows. Sizes 0 and 1 are common. dtype and device are in turn
+    made-up names, with capitals and an index, and words that exist.
+
+    Near: each given input with one thing changed that belongs to its key: dtype, device, the last size, one dim more,
+    one dim less, which dims are dynamic. An answer that is written down for a part of what was given meets the rest.
+
+    None is out of range: there the locked lines raise before the blank is reached.
     """
-    ranks = [index % 6 for index in range(count)]
+    near = [_near(rng, given, change) for given in GIVEN for change in range(_CHANGES)]
+    if count < len(near) + 6:
+        near = []
+    ranks = [index % 6 for index in range(count - len(near))]
     rng.shuffle(ranks)
-    return tuple(_probe(rng, rank, (set, list, tuple)[index % 3]) for index, rank in enumerate(ranks))
+    return tuple(_probe(rng, rank, index) for index, rank in enumerate(ranks)) + tuple(near)
 
 
-def _probe(rng: random.Random, rank: int, container: Callable[[list[int]], Dims]) -> Call:
+def _probe(rng: random.Random, rank: int, index: int) -> Call:
     if rank in (3, 5):
         sizes = [rng.randint(2, 9999)] * rank
         dims = rng.sample(range(rank), rng.randint(1, rank - 1))
@@ -80,7 +96,31 @@ def _probe(rng: random.Random, rank: int, container: Callable[[list[int]], Dims]
         sizes = [rng.choice((0, 1, rng.randint(2, 9999), rng.randint(2, 9999))) for _ in range(rank)]
         dims = rng.sample(range(rank), rng.randint(0, rank))
     dtype, device = f"T{rng.randrange(16**6):06X}", f"Dev{rng.randrange(10**4)}:{rng.randrange(8)}"
+    if index % 2:
+        dtype, device = rng.choice(_DTYPES), rng.choice(_DEVICES)
+    container: Callable[[list[int]], Dims] = (set, list, tuple)[index % 3]
     return Call((tuple(sizes), container(dims), dtype, device))
+
+
+def _near(rng: random.Random, given: Assertion, change: int) -> Call:
+    """A given input with the `change`-th thing about it changed."""
+    shape, dims, dtype, device = given.args
+    assert isinstance(shape, tuple)
+    other = [size for size in (0, 1, rng.randint(2, 9999)) if size != shape[-1]]
+    match change:
+        case 0:
+            dtype = rng.choice(_DTYPES)
+        case 1:
+            device = rng.choice(_DEVICES)
+        case 2:
+            shape = (*shape[:-1], rng.choice(other))
+        case 3:
+            shape = (*shape, rng.choice(other))
+        case 4:
+            shape = shape[:-1]
+        case _:
+            dims = rng.choice([{0}, {1}, {0, 2}, {1, 2}, {0, 1, 2}])
+    return Call((shape, dims, dtype, device))
 
 
 # --- the form of an edge input ----------------------------------------------------------------------------------------

@@ -79,6 +79,19 @@ def test_probes_are_well_formed_in_range_and_of_every_kind(seed: int) -> None:
     assert probes != EXERCISE.probes(random.Random(seed + 100), 8)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_dozen_of_twenty_probes_change_one_thing_about_a_given_input(seed: int) -> None:
+    probes = EXERCISE.probes(random.Random(seed), 20)
+    keys = [EXERCISE.reference(*given.args) for given in EXERCISE.given]
+    for number, probe in enumerate(probes[8:]):
+        changed, given = (2, 3, 0, 0, 0, 1)[number % 6], EXERCISE.given[number // 6]
+        assert EXERCISE.malformed(probe.args) is None
+        assert [at for at in range(4) if probe.args[at] != given.args[at]] == [changed]
+        assert EXERCISE.reference(*probe.args) not in keys
+    words = [probe.args[2] for probe in probes[:8]]
+    assert sum(word != word.lower() for word in words) == 4
+
+
 GOOD = ((2, 128), {0}, "bf16", "cuda")
 
 
