@@ -180,6 +180,19 @@ def test_a_megabyte_pasted_into_the_blank_is_one_sentence(env: dict[str, str]) -
         t.wait(lambda s: "ok" in s.text)
 
 
+def test_a_hostile_paste_is_plain_text_and_steers_nothing(env: dict[str, str]) -> None:
+    hostile = "a\x07\x1b]0;PWN\x07\x08\x9b31mb\u202ec\tz"
+    with tutor(env) as t:
+        in_blank(begun(t))
+        mark = t.mark()
+        t.write(b"\x1b[200~" + hostile.encode() + b"\x1b[201~")
+        t.wait(lambda s: "return a]0;PWN31mbc" in s.text)
+        sent = t.bytes_since(mark)
+        for never in (b"\x07", b"\x1b]0;", b"\x9b", "\u202e".encode(), b"\x08"):
+            assert never not in sent.replace(b"\x1b]8;;\x1b\\", b"")
+        assert "PWN" not in t.screen.title
+
+
 def test_rubbish_on_the_line_changes_nothing_that_counts(env: dict[str, str], journal: Path) -> None:
     with tutor(env) as t:
         in_blank(begun(t)).write(b"abc")

@@ -38,8 +38,21 @@ def test_a_sequence_cut_after_esc_is_joined_again() -> None:
 
 def test_nothing_inside_a_paste_is_split() -> None:
     paste = "\x1b[200~a\x1b4b\x1b[201~"
-    assert "".join(pieces(paste)) == paste
+    assert "".join(pieces(paste)) == "\x1b[200~a4b\x1b[201~", "an ESC in a paste is no key, and no text"
     assert ESC not in pieces(paste)
+
+
+def test_the_end_of_a_paste_may_come_in_pieces() -> None:
+    for cut in range(1, 6):
+        end = "\x1b[201~"
+        assert "".join(pieces("\x1b[200~ab" + end[:cut], end[cut:] + "c")) == "\x1b[200~ab\x1b[201~c"
+
+
+def test_a_hostile_paste_is_one_paste_and_no_key() -> None:
+    parser = _Parser()
+    told = list(parser.feed("\x1b[200~a\x07\x1b]0;x\x07\x1b[A\x1bOPb\x1b[201~"))
+    assert [type(event) for event in told] == [events.Paste]
+    assert told[0].text == "a\x07]0;x\x07[AOPb"  # type: ignore[attr-defined]
 
 
 def test_a_paste_in_two_packets_stays_a_paste() -> None:

@@ -3,7 +3,7 @@
 tmux sends Esc and a key pressed soon after it as one packet, and the parser then reads `ESC 4` as Alt+4, which types a
 cent sign. Outside pastes an ESC is therefore a key of its own, unless what follows begins a sequence or is one of the
 keys that editors know under Alt (b d f and backspace, by words). A lone ESC at the end of a packet is held back as long
-as the parser itself would wait.
+as the parser itself would wait. An ESC inside a paste is dropped: the parser would read keys out of the paste.
 """
 
 from __future__ import annotations
@@ -44,10 +44,14 @@ class Splitter:
         while at < len(data):
             if self._pasting:
                 end = data.find(_PASTED, at)
-                stop = len(data) if end < 0 else end + len(_PASTED)
-                self._pasting = end < 0
-                yield data[at:stop]
-                at = stop
+                if end < 0:
+                    stop = len(data) - _overlap(data[at:], _PASTED)
+                    self._held = data[stop:]
+                    yield data[at:stop].replace(ESC, "")
+                    return
+                self._pasting = False
+                yield data[at:end].replace(ESC, "") + _PASTED
+                at = end + len(_PASTED)
                 continue
             found = data.find(ESC, at)
             if found < 0:
@@ -61,7 +65,8 @@ class Splitter:
                 return
             if data.startswith(_PASTE, found):
                 self._pasting = True
-                at = found
+                yield _PASTE
+                at = found + len(_PASTE)
             elif after not in _JOINED:
                 yield ESC
                 at = found + 1
@@ -73,6 +78,11 @@ class Splitter:
                     stop += 1
                 yield data[found:stop]
                 at = stop
+
+
+def _overlap(text: str, end: str) -> int:
+    """How many characters at the end of `text` may be the start of `end`."""
+    return next((n for n in range(min(len(text), len(end) - 1), 0, -1) if text.endswith(end[:n])), 0)
 
 
 class _Parser(XTermParser):
@@ -89,14 +99,17 @@ class _Parser(XTermParser):
             yield from super().feed("")
             return
         for piece in self._splitter.feed(data):
-            yield from self._key() if piece == ESC else super().feed(piece)
+            if piece == ESC:
+                yield from self._key()
+            elif piece:  # An empty one would mean the end of all input.
+                yield from super().feed(piece)
         if self._splitter.holding:
             self._due = monotonic() + constants.ESCAPE_DELAY
 
     def tick(self) -> Iterable[Message]:
         if self._splitter.holding and monotonic() >= self._due:
-            self._splitter.release()
-            yield from self._key()
+            held = self._splitter.release()
+            yield from self._key() if held == ESC else super().feed(held)
         yield from super().tick()
 
     def _key(self) -> Iterator[Message]:

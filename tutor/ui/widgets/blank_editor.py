@@ -17,7 +17,7 @@ from textual.widgets.text_area import Edit, EditResult, Location, Selection
 from tutor.blanks import TEXT_MAX, Blank
 from tutor.ui.theme import ThemeName, roles
 from tutor.ui.widgets import syntax
-from tutor.ui.widgets.fields import Prose
+from tutor.ui.widgets.fields import Prose, clean
 
 GUTTER = 2
 
@@ -34,7 +34,7 @@ class BlankEditor(Prose):
         self._roles = roles(theme)
         self._styled: tuple[str, list[Text]] = ("", [])
         self.colour = False
-        super().__init__(blank.fill(text), soft_wrap=False, limit=TEXT_MAX)
+        super().__init__(blank.fill(clean(text)), soft_wrap=False, limit=TEXT_MAX)
 
     # --- the blank ---------------------------------------------------------------------------------------------------
 
@@ -69,6 +69,7 @@ class BlankEditor(Prose):
         self.screen.set_focus(self)
 
     def edit(self, edit: Edit) -> EditResult:
+        edit.text = clean(edit.text)
         start, end = self.blank_range
         if edit.bottom < start or edit.top > end:
             return self._refused()

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from typing import Any
+from unicodedata import category
 
 from textual.message import Message
 from textual.widgets import Input, TextArea
 from textual.widgets.text_area import Edit, EditResult
 
+#: What a text may not hold besides control and format characters: halves of pairs, and nobody's characters.
+_NEVER = frozenset(("Cc", "Cf", "Cs", "Co"))
 #: Edits that undo can take back.
 UNDO = 500
+
+
+def clean(text: str) -> str:
+    """`text` without what would steer a terminal or hide: control, format and bidi characters; line ends are LF."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.isprintable():
+        return text
+    return "".join(c for c in text if c in "\n\t" or category(c) not in _NEVER)
 
 
 class Prose(TextArea):
@@ -33,13 +44,14 @@ class Prose(TextArea):
 
     def __init__(self, text: str, *, soft_wrap: bool, limit: int) -> None:
         super().__init__(
-            text, soft_wrap=soft_wrap, tab_behavior="focus", highlight_cursor_line=False, max_checkpoints=UNDO
+            clean(text), soft_wrap=soft_wrap, tab_behavior="focus", highlight_cursor_line=False, max_checkpoints=UNDO
         )
         self.cursor_blink = False
         self.match_cursor_bracket = False
         self.limit = limit
 
     def edit(self, edit: Edit) -> EditResult:
+        edit.text = clean(edit.text)
         if len(edit.text) > 1 and len(self.text) + len(edit.text) > self.limit:
             return self.refused(len(edit.text))
         return super().edit(edit)
@@ -64,3 +76,6 @@ class Field(Input):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.cursor_blink = False
+
+    def validate_value(self, value: str) -> str:
+        return clean(value).replace("\n", " ")
