@@ -87,6 +87,12 @@ class Judge:
             log=outcome.log,
         )
 
+    def results(self, expr: str, calls: Sequence[tuple[Plain, ...]]) -> Outcome:
+        """What the blank's text makes of other inputs, unjudged. Raises Cancelled, SandboxUnavailable."""
+        if expr.strip() in ("", self.exercise.blank):
+            return Outcome("refused", Message("check.refused_unfilled"))
+        return self.sandbox.run(self._template, expr, calls)
+
     # --- the run ------------------------------------------------------------------------------------------------------
 
     def _ask(self, expr: str, edges: list[tuple[Plain, ...]]) -> tuple[Outcome, list[_Asked]]:

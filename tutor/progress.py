@@ -11,7 +11,7 @@ from tutor.model import Source, Verdict
 #: The longest text that is kept of one draft, in bytes of UTF-8.
 MAX_TEXT = 64 * 1024
 
-DRAFTS = ("code", "edge", "q1", "q2", "q3")
+DRAFTS = ("code", "edge", "requests", "q1", "q2", "q3")
 
 _JUDGED = (Verdict.HOLDS, Verdict.CONDITIONAL, Verdict.DIFFERS)
 

@@ -37,14 +37,15 @@ class FakeLab:
     def __init__(self, events: list[dict[str, Any]]) -> None:
         self.events = events
         self.predicted: dict[str, int] = {}
+        self.params: Any = None
         self.closed = self.warmed = False
 
     def warm(self) -> None:
         self.warmed = True
 
-    def start(self, demo: Demo, device: str = "auto", predicted: Any = None) -> FakeRun:
+    def start(self, demo: Demo, device: str = "auto", predicted: Any = None, params: Any = None) -> FakeRun:
         del demo, device
-        self.predicted = dict(predicted)
+        self.predicted, self.params = dict(predicted or {}), params
         return FakeRun(self.events)
 
     def close(self) -> None:

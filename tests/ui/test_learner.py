@@ -352,7 +352,11 @@ async def test_every_command_has_words_in_both_languages_and_a_handler(box: Box8
         for tab in commands.TABS:
             await learner.app.learner.show_tab(tab)
             await learner.pilot.pause()
-        panes = [learner.app.learner, learner.app.learner.lesson, *learner.app.learner.panes.values()]
+        panes = [
+            learner.app.learner,
+            learner.app.learner.lesson,
+            *(p.front for p in learner.app.learner.panes.values()),
+        ]
         for command in commands.COMMANDS:
             assert any(hasattr(pane, f"do_{command.id}") for pane in panes), command.id
 
@@ -405,7 +409,7 @@ async def test_predict_then_run_then_the_mark_in_the_lesson_changes(box: Box80) 
             await learner.press("m")
         assert "[ ] automatic-dynamic" in learner.text
         await learner.press("enter")
-        pane = learner.app.learner.panes["lab"]
+        pane = learner.app.learner.panes["lab"].front
         assert isinstance(pane, LabPane)
         await learner.until(lambda: pane.demo is not None)
         await learner.press("space", "space", "down", "space")
@@ -441,7 +445,7 @@ async def test_a_run_can_be_stopped_and_its_lines_stay(box: Box80) -> None:
         assert run.cancelled
         events.put(ended("cancelled", "lab.cancelled"))
         events.put(None)  # type: ignore[arg-type]
-        pane = learner.app.learner.panes["lab"]
+        pane = learner.app.learner.panes["lab"].front
         assert isinstance(pane, LabPane)
         await learner.until(lambda: pane.view.ended == "cancelled")
         assert "a plain sentence" in learner.text
@@ -453,7 +457,7 @@ async def test_a_flood_of_output_is_bounded_and_escaped(box: Box80) -> None:
     ]
     async with box.open(lab=FakeLab([*flood, ended("ok")])) as learner:
         await learner.press("3", "enter", "r", "r")
-        pane = learner.app.learner.panes["lab"]
+        pane = learner.app.learner.panes["lab"].front
         assert isinstance(pane, LabPane)
         await learner.until(lambda: pane.view.ended == "ok")
         assert len(pane.view.output) <= 200

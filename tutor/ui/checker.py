@@ -7,10 +7,11 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tutor.model import CheckReport, Lesson
+from tutor.model import CheckReport, Lesson, Message, Plain
 
 if TYPE_CHECKING:
     from tutor.judging import Judge
+    from tutor.sandbox.outcome import Outcome
 
 
 class Checker:
@@ -34,6 +35,15 @@ class Checker:
 
             return broken_report(error, edges)
 
+    async def results(self, expr: str, calls: Sequence[tuple[Plain, ...]]) -> Outcome:
+        """What the blank makes of other inputs; a fault of the tool itself is an outcome that ends as broke."""
+        try:
+            return await asyncio.to_thread(self._results, expr, calls)
+        except Exception as error:  # The learner is told, with the log.
+            from tutor.sandbox.outcome import Outcome
+
+            return Outcome("broke", Message("check.broke_judge"), log=f"{type(error).__name__}: {error}")
+
     def close(self) -> None:
         judge, self._judge = self._judge, None
         if judge is not None:
@@ -46,6 +56,10 @@ class Checker:
     def _check(self, expr: str, edges: Sequence[str]) -> CheckReport:
         with self._lock:
             return self._ready().check(expr, edges)
+
+    def _results(self, expr: str, calls: Sequence[tuple[Plain, ...]]) -> Outcome:
+        with self._lock:
+            return self._ready().results(expr, calls)
 
     def _ready(self) -> Judge:
         if self._judge is None:

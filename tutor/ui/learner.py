@@ -112,7 +112,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
     @property
     def active(self) -> Pane:
         """The pane that commands go to."""
-        return self.lesson if self.reading else self.panes[self.tab]
+        return self.lesson if self.reading else self.panes[self.tab].front
 
     @property
     def context(self) -> Context:
@@ -144,9 +144,9 @@ class LearnerScreen(ScreenCommands, Screen[None]):
 
             return EdgePane(self.store, self.theme_name)
         if tab == "lab":
-            from tutor.ui.panes.lab import LabPane
+            from tutor.ui.panes.lab_tab import LabTab
 
-            return LabPane(self.store, self.theme_name)
+            return LabTab(self.store, self.theme_name)
         if tab == "result":
             from tutor.ui.panes.result import ResultPane
 
@@ -192,7 +192,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
 
     def _marks(self) -> None:
         for pane in (self.lesson, *self.panes.values()):
-            pane.set_active(pane is self.active)
+            pane.set_active(pane.front is self.active)
 
     def _settle(self) -> None:
         """After the first paint."""
@@ -362,21 +362,22 @@ class LearnerScreen(ScreenCommands, Screen[None]):
 
     def running_demo(self) -> tuple[str, int] | None:
         """The demo that runs and how many of its calls were seen, None when none runs."""
-        from tutor.ui.panes.lab import LabPane
+        from tutor.ui.panes.lab_tab import LabTab
 
-        pane = self.panes.get("lab")
-        if isinstance(pane, LabPane) and pane.running and pane.demo is not None:
-            return pane.demo.name, len(pane.view.rows)
+        tab = self.panes.get("lab")
+        if isinstance(tab, LabTab) and tab.demos.running and tab.demos.demo is not None:
+            return tab.demos.demo.name, len(tab.demos.view.rows)
         return None
 
     async def open_demo(self, name: str) -> None:
         """Show the lab with one demo open."""
-        from tutor.ui.panes.lab import LabPane
+        from tutor.ui.panes.lab_tab import LabTab
 
         await self.show_tab("lab")
-        pane = self.panes["lab"]
-        assert isinstance(pane, LabPane)
-        pane.open_demo(name)
+        tab = self.panes["lab"]
+        assert isinstance(tab, LabTab)
+        await tab.show(tab.demos.place)
+        tab.demos.open_demo(name)
 
     def set_theme(self, theme: ThemeName) -> None:
         self.theme_name = theme

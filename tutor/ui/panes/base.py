@@ -59,6 +59,11 @@ class Pane(Widget):
 
     # --- for the screen ----------------------------------------------------------------------------------------------
 
+    @property
+    def front(self) -> Pane:
+        """The pane that commands go to: this one, unless it holds others."""
+        return self
+
     def refill(self) -> None:
         """Draw everything anew: another width, language, theme, or new facts."""
         raise NotImplementedError

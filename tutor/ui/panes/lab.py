@@ -2,70 +2,32 @@
 
 from __future__ import annotations
 
-from collections import deque
-from functools import partial
-from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from textual import on
-from textual.message import Message as TextualMessage
-
-from tutor.lab.host import LabBusy, LabHost, Run
 from tutor.model import Demo, Source
-from tutor.ui.commands import Context
 from tutor.ui.lines import Part
-from tutor.ui.panes.base import ListPane
+from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.views.lab import RunView, demo_lines, list_lines
 from tutor.ui.views.lesson import MARKS
 
-if TYPE_CHECKING:
-    from tutor.ui.app import TutorApp
-
-#: Seconds between two paints of a run that streams.
-PAINT_S = 0.1
 #: The largest count that a key cycles to before it starts again at 0.
 COUNT_MAX = 5
 
 
-class LabPane(ListPane):
+class LabPane(LabView):
     """A list of demos, or the one demo that is open."""
 
-    context: ClassVar[Context] = "lab"
-
-    class Came(TextualMessage):
-        """An event of the run came; many of these are one."""
-
-        def can_replace(self, message: TextualMessage) -> bool:
-            return isinstance(message, LabPane.Came)
+    place: ClassVar[str] = "demos"
 
     def __init__(self, store: Store, theme: ThemeName) -> None:
-        super().__init__(store, theme, id="lab")
+        super().__init__(store, theme)
         self.demo: Demo | None = None
         self.draft: dict[str, int] = {}
         self.view = RunView()
-        self.run: Run | None = None
-        self._came: deque[dict[str, Any]] = deque()
-        self._painted = 0.0
-        self._due = False
         self._warned = False
-
-    @property
-    def host(self) -> LabHost:
-        return cast("TutorApp", self.app).lab
-
-    @property
-    def running(self) -> bool:
-        return self.run is not None
-
-    def on_mount(self) -> None:
-        # Whoever opens the lab will run something: torch is imported in another process meanwhile.
-        self.host.warm()
-
-    def on_unmount(self) -> None:
-        if self.run is not None:
-            self.run.cancel()
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
@@ -109,7 +71,7 @@ class LabPane(ListPane):
         if kind == "demo":
             self.open_demo(name)
         elif kind == "evidence":
-            cast("TutorApp", self.app).show_evidence(self.store.progress.evidence[name])
+            self.tutor.show_evidence(self.store.progress.evidence[name])
 
     def act_words(self) -> str:
         return super().act_words() if self.demo is None else self.tr("do_value")
@@ -117,12 +79,8 @@ class LabPane(ListPane):
     # --- commands ----------------------------------------------------------------------------------------------------
 
     def can(self, command: str) -> bool:
-        if command == "stop":
-            return self.running
         if command in ("value", "back"):
             return self.demo is not None and not self.running
-        if command == "run":
-            return not self.running
         return super().can(command)
 
     def do_down(self) -> None:
@@ -153,11 +111,11 @@ class LabPane(ListPane):
     def do_tick(self) -> bool:
         return self._turn(1)
 
-    def do_right(self) -> bool:
-        return self._turn(1)
+    async def do_right(self) -> bool:
+        return self._turn(1) or await super().do_right()
 
-    def do_left(self) -> bool:
-        return self._turn(-1)
+    async def do_left(self) -> bool:
+        return self._turn(-1) or await super().do_left()
 
     def _turn(self, step: int) -> bool:
         """The next answer of the row under the cursor; False when there is none to turn."""
@@ -197,66 +155,21 @@ class LabPane(ListPane):
         self._start(self.demo)
         return True
 
-    def do_stop(self) -> bool:
-        if self.run is None:
-            return False
-        self.run.cancel()
-        self.say(self.tr("lab_stopping"))
-        return True
-
     # --- a run -------------------------------------------------------------------------------------------------------
 
     def _start(self, demo: Demo) -> None:
         self._warned = False
         predicted = {ask.id: self.draft[ask.id] for ask in demo.asks if ask.id in self.draft}
-        try:
-            self.run = self.host.start(demo, predicted=predicted)
-        except LabBusy:
-            self.say(self.tr("lab_busy"))
-            return
-        self.view = RunView(predicted=predicted)
-        self._came.clear()
-        self.say("")
-        self.refill()
-        self.run_worker(partial(self._read, self.run), thread=True, group="lab", exit_on_error=False)
+        if self.start(demo, predicted=predicted):
+            self.view = RunView(predicted=predicted)
+            self.refill()
 
-    def _read(self, run: Run) -> None:
-        """In a thread: hand each event over to the screen's own thread."""
-        for event in run:
-            self._came.append(event)
-            self.post_message(self.Came())
-
-    @on(Came)
-    def _wake(self) -> None:
-        """Paint at once when nothing was painted lately, else when it is time: a flood costs ten paints a second."""
-        if self._due or not self._came:
-            return
-        wait = self._painted + PAINT_S - monotonic()
-        if wait <= 0:
-            self._drain()
-            return
-        self._due = True
-        self.set_timer(wait, self._drain)
-
-    def _drain(self) -> None:
-        self._due = False
-        self._painted = monotonic()
-        assert self.demo is not None
-        while self._came:
-            event = self._came.popleft()
-            self.view.take(event)
-            if event["event"] == "result":
-                self._keep(event)
-            if event["event"] == "ended":
-                self.run = None
-                if event["outcome"] == "unavailable":
-                    self._replay(self.demo)
-        self.refill()
-        self.changed()
-
-    def _keep(self, result: dict[str, Any]) -> None:
-        record = {name: value for name, value in result.items() if name not in ("schema", "event", "at")}
-        self.view.evidence = self.store.add_evidence(record)
+    def take(self, event: Mapping[str, Any]) -> None:
+        self.view.take(event)
+        if event["event"] == "result":
+            self.view.evidence = self.keep_evidence(event)
+        elif event["event"] == "ended" and event["outcome"] == "unavailable" and self.demo is not None:
+            self._replay(self.demo)
 
     def _replay(self, demo: Demo) -> None:
         """No torch here: what was recorded elsewhere, labelled as such."""
@@ -270,5 +183,5 @@ class LabPane(ListPane):
             if event["event"] == "result":
                 self.view.source = Source.RECORDED
                 self.view.where = f"{event['where']}, {str(event['when'])[:7]}"
-                self._keep(event)
+                self.view.evidence = self.keep_evidence(event)
         self.view.ended, self.view.message = ended, message

@@ -1,0 +1,35 @@
+"""What the lab's own views run: a script under `tasks/` as a `Demo` that asks nothing and claims nothing (pure)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tutor.model import Bilingual, Demo
+
+TASKS = Path(__file__).with_name("tasks")
+
+#: How long each usually takes on two processors, torch imported, in seconds (low, high); the name each goes by.
+_KNOWN: dict[str, tuple[tuple[float, float], Bilingual]] = {
+    "requests": ((0.5, 4.0), Bilingual("请求实验", "The request lab")),
+    "breaks": ((0.5, 4.0), Bilingual("断点实验", "The break lab")),
+    "layers": ((3.0, 30.0), Bilingual("三层代码", "Three layers of code")),
+    "file": ((0.5, 30.0), Bilingual("你的文件", "Your file")),
+}
+
+
+def task(name: str) -> Demo:
+    """The task of this name. What it observed is evidence with no claim. Raises KeyError."""
+    usual, title = _KNOWN[name]
+    return Demo(
+        name=name,
+        title=title,
+        shows=title,
+        question=title,
+        asks=(),
+        claims=(),
+        verdicts={},
+        script=TASKS / f"{name}.py",
+        recorded=(),
+        usual_s=usual,
+        needs=("torch",),
+    )

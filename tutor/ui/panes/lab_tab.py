@@ -1,0 +1,109 @@
+"""The lab's tab: a row of sub-tabs, and under it the view that is in front."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.widget import Widget
+
+from tutor.strings import text
+from tutor.ui.commands import Context
+from tutor.ui.lines import Part
+from tutor.ui.panes.base import Pane
+from tutor.ui.panes.lab import LabPane
+from tutor.ui.panes.lab_view import LabView
+from tutor.ui.store import Store
+from tutor.ui.theme import ThemeName
+
+VIEWS = ("demos", "requests")
+
+
+class LabTab(Pane):
+    """Holds the views; each is made when it is first shown. Commands go to the one in front."""
+
+    context: ClassVar[Context] = "lab"
+
+    def __init__(self, store: Store, theme: ThemeName) -> None:
+        super().__init__(store, theme, id="lab")
+        self.demos = LabPane(store, theme)
+        self.demos.turn = self._turn
+        self.views: dict[str, LabView] = {self.demos.place: self.demos}
+        self.shown = self.demos.place
+        self.box = Widget()
+        self.box.styles.width = self.box.styles.height = "1fr"
+        self.box.styles.layout = "vertical"
+
+    def content(self) -> ComposeResult:
+        with self.box:
+            yield self.demos
+
+    def on_mount(self) -> None:
+        # Whoever opens the lab will run something: torch is imported in another process meanwhile.
+        self.demos.host.warm()
+
+    # --- the view in front -------------------------------------------------------------------------------------------
+
+    @property
+    def front(self) -> LabView:
+        return self.views[self.shown]
+
+    async def show(self, name: str) -> None:
+        """Bring a view to the front; it is whole before the next key is read."""
+        if name not in self.views:
+            view = self.views[name] = self._make(name)
+            view.turn = self._turn
+            await self.box.mount(view)
+        self.shown = name
+        for each, pane in self.views.items():
+            pane.display = each == name
+        self.set_active(self.active)
+        self.front.body.forget()
+        self.screen.set_focus(self.front.home())
+
+    def _make(self, name: str) -> LabView:
+        # Imported when opened, as the tabs are.
+        from tutor.ui.panes.lab_requests import RequestsView
+
+        return {"requests": RequestsView}[name](self.store, self.theme_name)
+
+    async def _turn(self, step: int) -> bool:
+        """The next view that way; False when there is none, and the key turns the tabs of the screen."""
+        at = VIEWS.index(self.shown) + step
+        if not 0 <= at < len(VIEWS):
+            return False
+        await self.show(VIEWS[at])
+        return True
+
+    # --- a pane ------------------------------------------------------------------------------------------------------
+
+    def title(self) -> list[Part]:
+        parts: list[Part] = []
+        for name in VIEWS:
+            words = text(self.store.lang, f"lab_views.tab-{name}")
+            parts.append((f"[{words}]", "strong") if name == self.shown else (f" {words} ", "muted"))
+        return [*parts, ("  " + text(self.store.lang, "lab_views.view-hint"), "muted")]
+
+    def draw_title(self) -> None:
+        self.head.set_parts([("  ", "plain"), *self.title()])
+
+    def set_active(self, active: bool) -> None:
+        super().set_active(active)
+        for view in self.views.values():
+            view.set_active(active and view is self.front)
+
+    def refill(self) -> None:
+        self.draw_title()
+        self.front.refill()
+
+    def home(self) -> Widget:
+        return self.front.home()
+
+    def keep(self) -> None:
+        for view in self.views.values():
+            view.keep()
+
+    def set_theme(self, theme: ThemeName) -> None:
+        super().set_theme(theme)
+        for view in self.views.values():
+            view.set_theme(theme)

@@ -1,0 +1,158 @@
+"""What every view of the lab is: one of the sub-tabs, and a run that streams into it without flooding the screen."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from textual import on
+from textual.message import Message as TextualMessage
+
+from tutor.lab.host import LabBusy, LabHost, Run
+from tutor.model import Demo
+from tutor.strings import text
+from tutor.ui.commands import Context
+from tutor.ui.panes.base import ListPane
+from tutor.ui.store import Store
+from tutor.ui.theme import ThemeName
+
+if TYPE_CHECKING:
+    from tutor.ui.app import TutorApp
+
+#: Seconds between two paints of a run that streams.
+PAINT_S = 0.1
+#: What of a result is no part of the evidence.
+_ENVELOPE = ("schema", "event", "at")
+
+
+class LabView(ListPane):
+    """One view of the lab. `turn(step)` shows the neighbouring one; the tab that holds the views sets it."""
+
+    context: ClassVar[Context] = "lab"
+    place: ClassVar[str]
+    """The name of its sub-tab."""
+
+    class Came(TextualMessage):
+        """An event of the run came; many of these are one."""
+
+        def can_replace(self, message: TextualMessage) -> bool:
+            return isinstance(message, LabView.Came)
+
+    def __init__(self, store: Store, theme: ThemeName) -> None:
+        super().__init__(store, theme, id=f"lab-{self.place}")
+        self.turn: Callable[[int], Awaitable[bool]]
+        self.run: Run | None = None
+        self._came: deque[dict[str, Any]] = deque()
+        self._painted = 0.0
+        self._due = False
+
+    @property
+    def tutor(self) -> TutorApp:
+        return cast("TutorApp", self.app)
+
+    @property
+    def host(self) -> LabHost:
+        return self.tutor.lab
+
+    @property
+    def running(self) -> bool:
+        return self.run is not None
+
+    def on_unmount(self) -> None:
+        if self.run is not None:
+            self.run.cancel()
+
+    def lv(self, key: str, /, **args: str | int | float) -> str:
+        """A sentence of the lab's views."""
+        return text(self.store.lang, f"lab_views.{key}", **args)
+
+    # --- commands ----------------------------------------------------------------------------------------------------
+
+    def can(self, command: str) -> bool:
+        if command == "stop":
+            return self.running
+        if command == "run":
+            return not self.running
+        return super().can(command)
+
+    async def do_left(self) -> bool:
+        return await self.turn(-1)
+
+    async def do_right(self) -> bool:
+        return await self.turn(1)
+
+    def do_stop(self) -> bool:
+        if self.run is None:
+            return False
+        self.run.cancel()
+        self.say(self.tr("lab_stopping"))
+        return True
+
+    def do_search(self) -> None:
+        self.tutor.ask_line(self.lv("search"), self.search)
+
+    def search(self, wanted: str) -> None:
+        """The cursor to the next line with these words, round from the end."""
+        rows = self.body.lines
+        for turn in range(1, len(rows) + 1):
+            at = (self.body.at + turn) % len(rows)
+            if wanted and wanted.casefold() in rows[at].text.casefold():
+                self.body.point(at)
+                return
+        self.say(self.lv("not-found", words=wanted))
+
+    # --- a run -------------------------------------------------------------------------------------------------------
+
+    def start(self, demo: Demo, **asked: Any) -> bool:
+        """Begin a run whose events come to `take`; False after saying that another one is going."""
+        try:
+            self.run = self.host.start(demo, **asked)
+        except LabBusy:
+            self.say(self.tr("lab_busy"))
+            return False
+        self._came.clear()
+        self.run_worker(partial(self._read, self.run), thread=True, group="lab", exit_on_error=False)
+        return True
+
+    @abstractmethod
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Fold one event of the run in."""
+
+    def keep_evidence(self, result: Mapping[str, Any], **more: Any) -> str | None:
+        """Keep a result, with `more` observed by the tutor itself; its id, None when nothing could be kept."""
+        record = {name: value for name, value in result.items() if name not in _ENVELOPE}
+        record["observed"] = {**record["observed"], **more}
+        return self.store.add_evidence(record)
+
+    def _read(self, run: Run) -> None:
+        """In a thread: hand each event over to the screen's own thread."""
+        for event in run:
+            self._came.append(event)
+            self.post_message(self.Came())
+
+    @on(Came)
+    def _wake(self) -> None:
+        """Paint at once when nothing was painted lately, else when it is time: a flood costs ten paints a second."""
+        if self._due or not self._came:
+            return
+        wait = self._painted + PAINT_S - monotonic()
+        if wait <= 0:
+            self._drain()
+            return
+        self._due = True
+        self.set_timer(wait, self._drain)
+
+    def _drain(self) -> None:
+        self._due = False
+        self._painted = monotonic()
+        while self._came:
+            event = self._came.popleft()
+            if event["event"] == "ended":
+                self.run = None
+            self.take(event)
+        self.refill()
+        self.changed()
