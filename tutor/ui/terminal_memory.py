@@ -2,9 +2,10 @@
 
 Pure: it turns strips into escape sequences and knows no app, driver or file. `frame_diff` connects it to Textual.
 
-What is sent is safe on every terminal: only cursor movements, SGR, erasing and OSC 8; an erase is used in a colour
-only where the terminal fills with it; nothing is written relative to a column on which terminals may disagree (past
-the last column, after an emoji); half a wide character is never overwritten alone; control characters are dropped.
+What is sent is safe on every terminal: only the cursor movements that all know (mosh lacks CNL and CPL), SGR, EL, ECH,
+and OSC 8 where there is a link; an erase in a colour only where the terminal fills with it; no movement relative to a
+column on which terminals may disagree (past the last one, after an emoji); never half a wide character alone; never a
+control character of the text.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from weakref import WeakValueDictionary
 
 from rich.cells import cell_len, get_character_cell_size
 from rich.color import ColorSystem
@@ -30,9 +32,9 @@ _UNSEEN_ON_BLANK = frozenset({"1", "2", "3"})
 class Pen:
     """How a cell is drawn. Equal pens are one object: make them with `Pen.of`."""
 
-    __slots__ = ("attributes", "background", "blank", "foreground", "link")
+    __slots__ = ("__weakref__", "attributes", "background", "blank", "foreground", "link")
 
-    _known: dict[tuple[frozenset[str], str, str, str], Pen] = {}
+    _known: WeakValueDictionary[tuple[frozenset[str], str, str, str], Pen] = WeakValueDictionary()
 
     attributes: frozenset[str]
     """SGR codes that are on, e.g. {"1", "4"}."""
@@ -93,13 +95,17 @@ def pen_of_codes(rendered: str) -> Pen:
 
 @lru_cache(4096)
 def sgr_change(old: Pen | None, new: Pen) -> str:
-    """The shortest sequence that makes a terminal drawing with `old` (None: unknown) draw with `new`."""
+    """The shortest sequence that makes a terminal drawing with `old` (None: unknown) draw with `new`.
+
+    An unknown pen is taken to draw no link.
+    """
     if old is new:
         return ""
     afresh = [*sorted(new.attributes), *(colour for colour in (new.foreground, new.background) if colour)]
     sgr = f"\x1b[{';'.join(['0', *afresh]) if afresh else ''}m"
+    link = f"\x1b]8;;{new.link}\x1b\\" if new.link != (old.link if old else "") else ""
     if old is None:
-        return f"{sgr}\x1b]8;;{new.link}\x1b\\"
+        return sgr + link
     off = {_OFF[code] for code in old.attributes - new.attributes}
     # One code may switch off more than what has to go (22: bold and dim).
     on = {code for code in new.attributes if code not in old.attributes or _OFF[code] in off}
@@ -109,7 +115,6 @@ def sgr_change(old: Pen | None, new: Pen) -> str:
     if old.background != new.background:
         step.append(new.background or "49")
     stepwise = f"\x1b[{';'.join(step)}m" if step else ""
-    link = "" if old.link == new.link else f"\x1b]8;;{new.link}\x1b\\"
     return min(stepwise, sgr, key=len) + link
 
 
@@ -157,7 +162,9 @@ def _rendered_cells(strip: Strip, colours: ColorSystem) -> tuple[list[str], list
     """The cells of a strip, drawn as `Strip.render` would draw them."""
     texts: list[str] = []
     pens: list[Pen] = []
-    for text, style, _ in strip:
+    for text, style, control in strip:
+        if control:
+            continue
         pen = PLAIN if style is None else pen_of_codes(Strip.render_style(style, "", colours))
         if text.isascii() and text.isprintable():
             texts.extend(text)
@@ -196,6 +203,11 @@ class _Hand:
         self._sent.clear()
         return text
 
+    def forget(self) -> None:
+        if self.pen is not None and self.pen.link:
+            self._sent.append("\x1b]8;;\x1b\\")
+        self.pen = self.x = self.y = None
+
     def use(self, pen: Pen) -> None:
         if pen is not self.pen:
             self._sent.append(sgr_change(self.pen, pen))
@@ -226,9 +238,7 @@ class _Hand:
             return _along(self.x, x)
         ways = [f"\x1b[{y + 1};{x + 1}H" if x else f"\x1b[{y + 1 if y else ''}H"]
         if self.y is not None:
-            rows, up = _count(abs(y - self.y)), y < self.y
-            ways.append(f"\x1b[{rows}{'A' if up else 'B'}{_along(self.x, x)}")
-            ways.append(f"\x1b[{rows}{'F' if up else 'E'}{_along(0, x)}")
+            ways.append(f"\x1b[{_count(abs(y - self.y))}{'A' if y < self.y else 'B'}{_along(self.x, x)}")
         return min(ways, key=len)
 
 
@@ -267,7 +277,7 @@ class TerminalMemory:
     def forget(self) -> None:
         """Nothing is known any more: what is painted next is sent whole."""
         self._size = (0, 0)
-        self._hand = _Hand()
+        self._hand.forget()
 
     def rest(self) -> str:
         """The sequence that gives the terminal its own pen back, before somebody else writes."""
