@@ -29,9 +29,9 @@ from tutor.model import (
 from tutor.sandbox import Outcome, Result, Returned, Sandbox, Template
 from tutor.strings import say
 
-#: Inputs drawn anew for each check. Eight from anywhere kill every answer that is written down as a whole, a dozen near
-#: the given inputs one that is written down for a part of what was given.
-PROBES = 20
+#: Inputs drawn anew for each check. Six from anywhere kill every answer that is written down as a whole, eight near the
+#: given inputs one that is written down for a part of what was given.
+PROBES = 14
 
 #: Edge inputs that one check looks at.
 EDGES_MAX = 64

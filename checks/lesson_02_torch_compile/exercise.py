@@ -64,28 +64,23 @@ def reference(shape: Shape, dynamic_dims: Dims, dtype: str, device: str) -> Key:
 _DTYPES = ("f16", "f32", "f64", "fp8", "i8", "i32", "i64", "bool")
 _DEVICES = ("cuda:0", "cuda:1", "cpu", "mps", "xpu", "meta")
 
-#: How many things about a given input can be changed so that its key is another one.
-_CHANGES = 6
 
-
-def probes(rng: random.Random, count: int = 20) -> tuple[Call, ...]:
+def probes(rng: random.Random, count: int = 14) -> tuple[Call, ...]:
     """`count` well-formed calls, drawn anew for each run: some from anywhere and, where there is room, the near ones.
 
     From anywhere: ranks 0 to 5 in turn, dims as set, list and tuple in turn. Ranks 3 and 5 repeat one size and mark
     some dims but not all, so that replacing by value shows. Sizes 0 and 1 are common. dtype and device are in turn
     made-up names, with capitals and an index, and words that exist.
 
-    Near: each given input with one thing changed that belongs to its key: dtype, device, the last size, one dim more,
-    one dim less, which dims are dynamic. An answer that is written down for a part of what was given meets the rest.
+    Near: a given input with one thing changed that belongs to its key. An answer that is written down for a part of
+    what was given meets the rest.
 
     None is out of range: there the locked lines raise before the blank is reached.
     """
-    near = [_near(rng, given, change) for given in GIVEN for change in range(_CHANGES)]
-    if count < len(near) + 6:
-        near = []
+    near = _near(rng) if count >= 14 else ()
     ranks = [index % 6 for index in range(count - len(near))]
     rng.shuffle(ranks)
-    return tuple(_probe(rng, rank, index) for index, rank in enumerate(ranks)) + tuple(near)
+    return tuple(_probe(rng, rank, index) for index, rank in enumerate(ranks)) + near
 
 
 def _probe(rng: random.Random, rank: int, index: int) -> Call:
@@ -102,25 +97,20 @@ def _probe(rng: random.Random, rank: int, index: int) -> Call:
     return Call((tuple(sizes), container(dims), dtype, device))
 
 
-def _near(rng: random.Random, given: Assertion, change: int) -> Call:
-    """A given input with the `change`-th thing about it changed."""
-    shape, dims, dtype, device = given.args
-    assert isinstance(shape, tuple)
-    other = [size for size in (0, 1, rng.randint(2, 9999)) if size != shape[-1]]
-    match change:
-        case 0:
-            dtype = rng.choice(_DTYPES)
-        case 1:
-            device = rng.choice(_DEVICES)
-        case 2:
-            shape = (*shape[:-1], rng.choice(other))
-        case 3:
-            shape = (*shape, rng.choice(other))
-        case 4:
-            shape = shape[:-1]
-        case _:
-            dims = rng.choice([{0}, {1}, {0, 2}, {1, 2}, {0, 1, 2}])
-    return Call((shape, dims, dtype, device))
+def _near(rng: random.Random) -> tuple[Call, ...]:
+    """For each given input: another dtype, another device, other dynamic dims; then one with another last size, and the
+    other with one dim more or less."""
+    near = []
+    for given in rng.sample(GIVEN, 2):
+        shape, dims, dtype, device = given.args
+        assert isinstance(shape, tuple)
+        near.append(Call((shape, dims, rng.choice(_DTYPES), device)))
+        near.append(Call((shape, dims, dtype, rng.choice(_DEVICES))))
+        near.append(Call((shape, rng.choice([{0}, {1}, {0, 2}, {1, 2}, {0, 1, 2}]), dtype, device)))
+        size = rng.choice([size for size in (0, 1, rng.randint(2, 9999)) if size != shape[-1]])
+        other = (*shape[:-1], size) if len(near) == 3 else rng.choice([(*shape, size), shape[:-1]])
+        near.append(Call((other, dims, dtype, device)))
+    return tuple(near)
 
 
 # --- the form of an edge input ----------------------------------------------------------------------------------------
