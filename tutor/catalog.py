@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tutor import lesson_text
 from tutor.model import (
@@ -27,6 +27,9 @@ from tutor.model import (
     Step,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from tutor.rubric import Rubric
 
 DEFAULT_LESSON = "lesson_02_torch_compile"
 
@@ -74,6 +77,7 @@ def load_folder(folder: Path, checks: Path) -> Lesson:
             demos=demos,
             read_exercise=partial(_exercise, folder, checks, about["exercise"]),
             read_versions=lambda: (_hash(folder), _hash(checks)),
+            read_rubric=partial(_rubric, folder),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CatalogError(f"{folder.name}: {type(error).__name__}: {error}") from error
@@ -169,6 +173,16 @@ def _exercise_of(folder: Path, module: ModuleType, about: Mapping[str, str]) -> 
         probes=module.probes,
         malformed=module.malformed,
     )
+
+
+def _rubric(folder: Path) -> Rubric:
+    # Read when a free text is first looked at; the first screen pays nothing for it.
+    from tutor import rubric_file
+
+    try:
+        return rubric_file.load(folder / "rubric.toml")
+    except rubric_file.RubricError as error:
+        raise CatalogError(str(error)) from error
 
 
 def _module(path: Path) -> ModuleType:

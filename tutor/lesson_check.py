@@ -25,7 +25,7 @@ EXERCISE_ROWS, EXERCISE_CELLS = 22, 76
 #: How many rows a step takes in a language at a width; the screen's own layout may be given in its place.
 Rows = Callable[[Lesson, Step, Lang, int], int]
 
-_FILES = re.compile(r"(lesson|claims|figures)\.toml|demos/\w+\.(toml|py)|recorded/\w+\.[\w.-]+\.jsonl")
+_FILES = re.compile(r"(lesson|claims|figures|rubric)\.toml|demos/\w+\.(toml|py)|recorded/\w+\.[\w.-]+\.jsonl")
 _MACHINE = re.compile(r"[^,]+, torch \d+\.\d+")
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _SAID = (Verdict.HOLDS, Verdict.CONDITIONAL, Verdict.DIFFERS)
@@ -93,6 +93,7 @@ def _problem(where: str, key: str, **args: str | int) -> Problem:
 def _strays(lesson: Lesson) -> Iterator[Problem]:
     known = {f"{lang}/{step.id}.md" for step in lesson.steps for lang in LANGS}
     known |= {f"{part}/{lesson.exercise.function}.py" for part in ("exercise", "reference")}
+    known |= {f"reference/{lang}/{question.id}.md" for question in lesson.questions for lang in LANGS}
     for path in sorted(lesson.folder.rglob("*")):
         if path.is_dir() or "__pycache__" in path.parts:
             continue

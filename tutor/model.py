@@ -7,7 +7,10 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from tutor.rubric import Rubric
 
 Lang = Literal["zh", "en"]
 LANGS: tuple[Lang, ...] = ("zh", "en")
@@ -227,11 +230,22 @@ class Lesson:
     demos: Mapping[str, Demo]
     read_exercise: Callable[[], Exercise]
     read_versions: Callable[[], tuple[str, str]]
+    read_rubric: Callable[[], Rubric]
 
     @cached_property
     def exercise(self) -> Exercise:
         """The blank and its judge's knowledge. Raises `catalog.CatalogError`."""
         return self.read_exercise()
+
+    @cached_property
+    def rubric(self) -> Rubric:
+        """What the free texts are read for. Raises `catalog.CatalogError`."""
+        return self.read_rubric()
+
+    def reference(self, question: str, lang: Lang) -> str | None:
+        """The reference answer, None where the installation has none. Raises OSError, UnicodeDecodeError."""
+        path = self.folder / "reference" / lang / f"{question}.md"
+        return path.read_text(encoding="utf-8") if path.is_file() else None
 
     @cached_property
     def versions(self) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tutor import catalog, lesson_check, lesson_proof
+from tutor import catalog, lesson_check, lesson_proof, rubric_check
 from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
@@ -52,9 +52,13 @@ def _examined(folder: Path) -> tuple[Lesson | None, list[Problem]]:
         return None, [Problem(folder.name, Message("proof.unread", {"why": str(error)}))]
     try:
         with Sandbox() as sandbox:
-            return lesson, [*lesson_check.problems(lesson), *lesson_proof.problems(lesson, sandbox)]
+            found = [*lesson_check.problems(lesson), *lesson_proof.problems(lesson, sandbox)]
     except SandboxUnavailable as error:
         raise Stop.saying(error.message, Exit.UNAVAILABLE) from error
+    try:
+        return lesson, [*found, *rubric_check.problems(lesson)]
+    except catalog.CatalogError as error:
+        return lesson, [*found, Problem("rubric.toml", Message("proof.unread", {"why": str(error)}))]
 
 
 def _counts(lesson: Lesson) -> dict[str, int]:

@@ -1,0 +1,234 @@
+"""The patterns of a rubric: phrases with alternatives and gaps, and small regular expressions that cannot run long.
+
+* `不满足` any place in Chinese text; `guard` a whole word; `guard*` a word that begins so.
+* `(cannot|can't) be traced` alternatives; `split*..graph` a gap of at most GAP characters in one clause.
+* `re:` a regular expression of literals, classes, `(?:a|b)`, `?` and bounded `{m,n}` only. What it may try is counted
+  when it is read, and more than TRIES is refused: no text makes it slow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+#: The widest gap that `..` stands for, in characters.
+GAP = 18
+#: How many phrases one pattern may stand for.
+PHRASES = 800
+#: How many ways a regular expression may try at one place.
+TRIES = 64
+#: The longest text of a regular expression, and the most times a thing may repeat in it.
+LENGTH, REPEAT = 80, 20
+
+#: A space between a Chinese and another character.
+MIXED = re.compile(r"(?<=[一-鿿]) (?=[a-z0-9`.])|(?<=[a-z0-9`.)]) (?=[一-鿿])")
+_CHOICE = re.compile(r"\(([^()]*)\)")
+_QUANTITY = re.compile(r"\{(\d{1,3})(?:,(\d{1,3}))?\}")
+_ESCAPES = "dwsb.()[]{}|?*+^$\\/%<>=-"
+
+
+class PatternError(ValueError):
+    """A pattern that is not of this notation; the text says what is wrong with it."""
+
+
+class Span(NamedTuple):
+    """Where a pattern was found in folded text."""
+
+    start: int
+    end: int
+
+
+class Phrase(NamedTuple):
+    """One wording: `whole` says whether its first and last characters must be the ends of words."""
+
+    text: str
+    begins: bool
+    ends: bool
+    grams: frozenset[str]
+
+    def find(self, folded: str, start: int, end: int) -> Iterator[Span]:
+        at = folded.find(self.text, start, end)
+        while at >= 0:
+            stop = at + len(self.text)
+            if not (self.begins and at > 0 and _is_word(folded[at - 1])) and not (
+                self.ends and stop < len(folded) and _is_word(folded[stop])
+            ):
+                yield Span(at, stop)
+            at = folded.find(self.text, stop, end)
+
+
+class Pattern(NamedTuple):
+    """Parts with gaps between them, each one of several phrases; or one regular expression."""
+
+    parts: tuple[tuple[Phrase, ...], ...]
+    regex: re.Pattern[str] | None = None
+
+    @property
+    def wording(self) -> str:
+        """One wording of it, without what would fill its gaps; empty for a regular expression."""
+        return "".join(part[0].text for part in self.parts)
+
+    def find(self, folded: str, grams: frozenset[str], most: int) -> Iterator[Span]:
+        """Where it stands in `folded`, whose `grams_of` are `grams`; each part is tried `most` times."""
+        if self.regex is not None:
+            for count, found in enumerate(self.regex.finditer(folded)):
+                if count >= most or found.start() == found.end():
+                    return
+                yield Span(*found.span())
+            return
+        # Most phrases are ruled out by the runs of characters that the text has.
+        parts = []
+        for part in self.parts:
+            possible = [phrase for phrase in part if phrase.grams <= grams]
+            if not possible:
+                return
+            parts.append(possible)
+        count = 0
+        for phrase in parts[0]:
+            for span in phrase.find(folded, 0, len(folded)):
+                count += 1
+                if count > most:
+                    return
+                end = _rest(parts, 1, folded, span.end)
+                if end is not None:
+                    yield Span(span.start, end)
+
+
+def _rest(parts: list[list[Phrase]], part: int, folded: str, after: int) -> int | None:
+    """Where the parts from `part` on end, each in reach of the one before; None when one is not."""
+    if part == len(parts):
+        return after
+    # A gap does not lead from one item of a row to another, nor far.
+    near = folded[after : after + GAP + 40]
+    row = near.find("、")
+    room = min(GAP, row if row >= 0 else GAP)
+    best: int | None = None
+    for phrase in parts[part]:
+        text = phrase.text
+        if text not in near:
+            continue
+        span = next(phrase.find(folded, after, min(len(folded), after + room + len(text))), None)
+        if span is None:
+            continue
+        end = _rest(parts, part + 1, folded, span.end)
+        if end is not None and (best is None or end < best):
+            best = end
+    return best
+
+
+def spaced(text: str) -> str:
+    """Without the spaces between Chinese and other characters: some write them, some do not."""
+    return MIXED.sub("", text)
+
+
+def grams_of(text: str) -> frozenset[str]:
+    """Every run of three characters: a phrase stands in no text that lacks one of its own."""
+    return frozenset([text[n : n + 3] for n in range(len(text) - 2)])
+
+
+def _is_word(char: str) -> bool:
+    return char.isascii() and (char.isalnum() or char == "_")
+
+
+def compile_pattern(source: str) -> Pattern:
+    """Raises PatternError."""
+    if not source.strip():
+        raise PatternError("empty")
+    if source.startswith("re:"):
+        return Pattern((), bounded_regex(source[3:]))
+    # A stem inside a part ends a word, and what follows it is another part.
+    parts = re.split(r"\s*\.\.\s*|(?<=\*) ", source.lower())
+    return Pattern(tuple(tuple(map(_phrase, _wordings(part.strip()))) for part in parts))
+
+
+def _wordings(part: str) -> list[str]:
+    pieces: list[list[str]] = []
+    at = 0
+    for choice in _CHOICE.finditer(part):
+        if "|" not in choice.group(1):
+            continue
+        pieces += [[part[at : choice.start()]], choice.group(1).split("|")]
+        at = choice.end()
+    pieces.append([part[at:]])
+    count = 1
+    for piece in pieces:
+        count *= len(piece)
+    if count > PHRASES:
+        raise PatternError(f"stands for {count} phrases; {PHRASES} at most")
+    return [spaced(" ".join("".join(words).split())) for words in product(*pieces)]
+
+
+def _phrase(words: str) -> Phrase:
+    stem = words.endswith("*")
+    words = words.rstrip("*")
+    if not words or "*" in words or "|" in words:
+        raise PatternError("a part is empty, or has a * or | in a wrong place")
+    grams = grams_of(words)
+    return Phrase(words, _is_word(words[0]), not stem and _is_word(words[-1]), grams)
+
+
+def bounded_regex(source: str) -> re.Pattern[str]:
+    """A regular expression that tries at most TRIES ways at a place. Raises PatternError."""
+    if len(source) > LENGTH:
+        raise PatternError(f"longer than {LENGTH} characters")
+    tries, at, depth = 1, 0, 0
+    quantifiable = False
+    while at < len(source):
+        char = source[at]
+        width = 1
+        if char == "\\":
+            if source[at + 1 : at + 2] not in tuple(_ESCAPES):
+                raise PatternError(f"the escape {source[at : at + 2]} is not known here")
+            width, quantifiable = 2, source[at + 1] != "b"
+        elif char == "[":
+            end = source.find("]", at + 2)
+            if end < 0:
+                raise PatternError("a [ without its ]")
+            width, quantifiable = end + 1 - at, True
+        elif char == "(":
+            if source[at : at + 3] != "(?:":
+                raise PatternError("groups are written (?:...)")
+            width, quantifiable, depth = 3, False, depth + 1
+        elif char == ")":
+            depth -= 1
+            follows = source[at + 1 : at + 2]
+            if follows and follows in "{*+":
+                raise PatternError("a group may not repeat")
+            quantifiable = True
+        elif char == "|":
+            tries, quantifiable = 2 * tries, False
+        elif char in "*+":
+            raise PatternError(f"{char} has no bound: write {{0,{REPEAT}}} or less")
+        elif char in "?{":
+            if not quantifiable:
+                raise PatternError(f"{char} follows nothing that it could repeat")
+            width, ways = _ways(source, at)
+            tries, quantifiable = tries * ways, False
+        elif char in "^$":
+            quantifiable = False
+        else:
+            quantifiable = True
+        if tries > TRIES:
+            raise PatternError(f"tries more than {TRIES} ways at one place")
+        at += width
+    if depth:
+        raise PatternError("a ( without its )")
+    try:
+        return re.compile(source)
+    except re.error as error:
+        raise PatternError(str(error)) from error
+
+
+def _ways(source: str, at: int) -> tuple[int, int]:
+    """The width of the quantifier at `at`, and how many counts it allows."""
+    if source[at] == "?":
+        return 1, 2
+    found = _QUANTITY.match(source, at)
+    if found is None:
+        raise PatternError("write {m} or {m,n}")
+    low, high = int(found.group(1)), int(found.group(2) or found.group(1))
+    if not low <= high <= REPEAT:
+        raise PatternError(f"repeats more than {REPEAT} times, or less than it must")
+    return len(found.group()), high - low + 1
