@@ -144,6 +144,11 @@ class Lab:
         """How many entries one function may have here."""
         return probe.entry_limit()
 
+    @staticmethod
+    def explain(function: Callable[..., Any], *args: Any) -> tuple[int, int] | None:
+        """Graphs and breaks by torch's own `explain`, None where it cannot say."""
+        return probe.explained(function, *args)
+
     def watch(self, function: Callable[..., Any], **options: Any) -> probe.Watch:
         """`function` under torch.compile with `options`, every call watched, starting from an empty cache."""
         return probe.Watch(function, **options)

@@ -50,6 +50,8 @@ class Call:
     """torch's own words for each graph break that this call ran into while it was traced, one a line of code."""
     ops: tuple[int, ...] = ()
     """How many operations each new graph has."""
+    told: tuple[str, ...] = ()
+    """The whole text of each graph break as torch told it, often more than once."""
     raised: str | None = None
     """The kind of exception that the compiled call raised, None normally; its first line then ends `said`."""
 
@@ -68,6 +70,8 @@ class Watch:
         self._ran: list[str] = []
         self._graphs = 0
         self._ops: list[int] = []
+        self.lines: list[list[tuple[str, int]]] = []
+        """For each graph, the lines of the user's code that it holds, as (file, line)."""
         self._has_ids = can()["compile_id"]
         self._compiled = torch.compile(function, backend=self._backend, **options)
 
@@ -77,6 +81,7 @@ class Watch:
             compile_id = torch._guards.CompileContext.current_compile_id()
             name = str(compile_id) if compile_id is not None else name
         self._graphs += 1
+        self.lines.append(lines_of(graph))
         self._ops.append(sum(node.op.startswith("call_") for node in graph.graph.nodes))
 
         def run(*args: Any) -> Any:
@@ -110,6 +115,7 @@ class Watch:
             said=tuple(events.reasons),
             same_as_eager=torch.equal(got, self._function(*args)) if compare else None,
             breaks=tuple(events.breaks.values()),
+            told=tuple(events.told),
             ops=tuple(self._ops[before:]),
             raised=raised,
         )
@@ -126,6 +132,8 @@ class Events(logging.Handler):
         self.reasons: list[str] = []
         self.breaks: dict[tuple[str, str], str] = {}
         """Words by place and cause: a break is told again by every frame that it goes through."""
+        self.told: list[str] = []
+        """The whole text of each break."""
         self.made: dict[str, str] = {}
         """The newest text by the artefact's name."""
 
@@ -145,6 +153,7 @@ class Events(logging.Handler):
             rows = json.loads(payload) if payload[:1] in ("[", '"') else payload
             self.reasons += map(_words, rows if isinstance(rows, list) else [rows])
         elif name == "dynamo_graph_break_reason":
+            self.told.append(payload)
             place, cause = _break(payload)
             self.breaks[place, cause] = cause
         for artefact in ("dynamo_output_graph", "aot_joint_graph", "aot_forward_graph", "aot_backward_graph"):
@@ -152,6 +161,26 @@ class Events(logging.Handler):
                 self.made[artefact] = payload
         if "inductor_output_code" in metadata:
             self.made["inductor_output_code"] = payload
+
+
+def lines_of(graph: torch.fx.GraphModule) -> list[tuple[str, int]]:
+    """The lines that a graph holds, from its nodes' stack traces, whose last frame is the innermost."""
+    found = set()
+    for node in graph.graph.nodes:
+        frames = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
+        if frames:
+            found.add((frames[-1][0], int(frames[-1][1])))
+    return sorted(found)
+
+
+def explained(function: Callable[..., Any], *args: Any) -> tuple[int, int] | None:
+    """Graphs and breaks as `torch._dynamo.explain` counts them, which runs the function; None where it cannot."""
+    torch.compiler.reset()
+    try:
+        report = torch._dynamo.explain(function)(*args)
+        return int(report.graph_count), int(report.graph_break_count)
+    except (AttributeError, RuntimeError):
+        return None
 
 
 #: What torch writes above the cause of a break.

@@ -16,7 +16,7 @@ from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 
-VIEWS = ("demos", "requests")
+VIEWS = ("demos", "requests", "breaks")
 
 
 class LabTab(Pane):
@@ -63,9 +63,11 @@ class LabTab(Pane):
 
     def _make(self, name: str) -> LabView:
         # Imported when opened, as the tabs are.
+        from tutor.ui.panes.lab_breaks import BreaksView
         from tutor.ui.panes.lab_requests import RequestsView
 
-        return {"requests": RequestsView}[name](self.store, self.theme_name)
+        kinds: dict[str, type[LabView]] = {view.place: view for view in (RequestsView, BreaksView)}
+        return kinds[name](self.store, self.theme_name)
 
     async def _turn(self, step: int) -> bool:
         """The next view that way; False when there is none, and the key turns the tabs of the screen."""
