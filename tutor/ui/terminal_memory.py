@@ -242,6 +242,10 @@ class _Hand:
         return min(ways, key=len)
 
 
+_FOUR_BLANKS: list[str | None] = [" "] * 4
+"""No sequence that erases is shorter than these."""
+
+
 def _count(n: int) -> str:
     return "" if n == 1 else str(n)
 
@@ -380,7 +384,7 @@ class TerminalMemory:
         self, x: int, blank: Pen, texts: list[str | None], pens: list[Pen | None], differs: list[bool]
     ) -> int | None:
         """Erase the blank cells from `x` on, if shorter than to send them: the column after the last, else None."""
-        if blank.background and not self._bce:
+        if texts[x : x + 4] != _FOUR_BLANKS or (blank.background and not self._bce):
             return None
         end = last = x
         while end < len(texts) and texts[end] == " " and _same_blank(pens[end], blank):
