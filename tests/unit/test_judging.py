@@ -96,7 +96,7 @@ WRITTEN_DOWN: list[tuple[str, Callable[..., Any], str, dict[str, Any], int]] = [
     ("known words", lambda *a: GIVEN_KEY if (*a[2:],) == ("bf16", "cuda") else key_of(*a), "hidden_", {}, 1),
     ("a known shape", lambda *a: GIVEN_KEY if a[0] == (2, 128, 4096) else key_of(*a), "hidden_", {}, 1),
     ("a known size", lambda *a: GIVEN_KEY if a[0][-1:] == (4096,) else key_of(*a), "hidden_", {}, 1),
-    ("known dims", lambda *a: GIVEN_KEY if a[1] == {0, 1} else key_of(*a), "hidden_", {}, 1),
+    ("known dims", lambda *a: GIVEN_KEY if (a[1], a[2]) == ({0, 1}, "bf16") else key_of(*a), "hidden_", {}, 1),
     ("made-up words", lambda *a: key_of(*a) if a[2][0] == "T" else GIVEN_KEY, "hidden_", {}, 0),
     ("no list", lambda s, d, t, v: key_of(s, d, t, v) if type(d) is not list else None, "hidden_other", {}, 1),
 ]
