@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from tutor.cli.context import Context
@@ -84,7 +86,12 @@ class Learner:
         return rows_of(self.app)
 
     async def press(self, *keys: str) -> str:
-        await self.pilot.press(*keys)
+        """Keys one after the other; characters need no waiting, since the application reads them one by one."""
+        for key in keys:
+            if len(key) == 1:
+                self.app.post_message(events.Key(_character_to_key(key), key))
+            else:
+                await self.pilot.press(key)
         await self.pilot.pause()
         return self.text
 
