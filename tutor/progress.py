@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
+from tutor import answers
+from tutor.answers import Answer
 from tutor.model import Source, Verdict
 
 #: The longest text that is kept of one draft, in bytes of UTF-8.
@@ -117,6 +119,7 @@ class Progress:
     predictions: dict[str, dict[str, Any]] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
     claims: dict[str, ClaimState] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
     resets: dict[str, str] = field(default_factory=dict)
     """By draft, the text that the last reset took away; gone when something new is written or it is undone."""
     open_session: str | None = None
@@ -131,6 +134,10 @@ class Progress:
     def text(self, name: str) -> str:
         """The saved text of a draft, empty when there is none."""
         return self.drafts[name].text if name in self.drafts else ""
+
+    def answer(self, name: str) -> Answer:
+        """What was done with a free text; an empty one when nothing was."""
+        return self.answers.get(name) or Answer()
 
     def verdict_is_of(self, text: str) -> bool:
         """Whether the last check judged this very text; otherwise it has to be headed as one of an earlier text."""
@@ -178,6 +185,8 @@ class Progress:
         values["claims"] = {
             i: ClaimState(Verdict(c["verdict"]), c["evidence"], Source(c["source"])) for i, c in data["claims"].items()
         }
+        # A snapshot of an earlier version has none.
+        values["answers"] = {name: Answer.from_data(one) for name, one in data.get("answers", {}).items()}
         values["place"] = Place(**data["place"]) if data["place"] else None
         values["last_check"] = Checked(**data["last_check"]) if data["last_check"] else None
         values["judged"] = Checked(**data["judged"]) if data["judged"] else None
@@ -188,9 +197,11 @@ class Progress:
 def apply(progress: Progress, event: Event) -> None:
     """Fold one event in. A kind that is not known changes nothing. Raises KeyError, TypeError or ValueError when the
     event's data is not of its kind; the progress is then unchanged."""
-    handler = _HANDLERS.get(event.kind)
+    handler, of_answer = _HANDLERS.get(event.kind), answers.HANDLERS.get(event.kind)
     if handler is not None:
         handler(progress, event, event.data)
+    elif of_answer is not None:
+        of_answer(progress.answers, event.at, event.data)
     if event.session == progress.open_session:
         progress.open_seen = event.at
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from tutor.answers import Answer
 from tutor.model import Lesson, Message
 from tutor.progress import Progress
 
@@ -12,7 +14,7 @@ PASS_AT = 8
 #: Points of the given assertions.
 NORMAL = 2
 
-#: The vetoes of the lesson; an instructor alone speaks them.
+#: The vetoes of the lesson. The learner answers for each; an instructor has the last word.
 VETOES = ("guess", "isolation", "tail", "failure-path")
 
 
@@ -21,21 +23,25 @@ class Giver(StrEnum):
 
     MACHINE = "machine"
     SELF = "self"
+    FINAL = "final"
     NOBODY = "nobody"
 
 
 class Part(NamedTuple):
-    """One part of the score. `needs` says what is still missing, None when it is full."""
+    """One part of the score. `needs` says what is still missing, None when it is full. `who` and `when` name the
+    instructor of a final score."""
 
     id: str
     points: int
     of: int
     giver: Giver
     needs: Message | None
+    who: str = ""
+    when: str = ""
 
 
 class Rule(NamedTuple):
-    """One line of what it takes to pass, and whether it is met; `says` names it."""
+    """One line of what it takes to pass, and whether it is met; `says` names it, and what is missing."""
 
     id: str
     met: bool
@@ -43,8 +49,8 @@ class Rule(NamedTuple):
 
 
 class Score(NamedTuple):
-    """The parts in the lesson's order, their sum, and the pass rule. `final` is what an instructor has scored, None as
-    long as none has; nothing is passed before that."""
+    """The parts in the lesson's order, their sum, and the pass rule. `final` is the sum when an instructor has scored
+    every free text, None before; nothing is passed before that."""
 
     parts: tuple[Part, ...]
     rules: tuple[Rule, ...]
@@ -58,25 +64,99 @@ class Score(NamedTuple):
     def of(self) -> int:
         return sum(part.of for part in self.parts)
 
+    @property
+    def state(self) -> Literal["open", "self", "passed", "not-passed"]:
+        """`self`: every rule is met by the learner's own score; `passed` and `not-passed` are an instructor's."""
+        met = all(rule.met for rule in self.rules)
+        if self.final is not None:
+            return "passed" if met else "not-passed"
+        return "self" if met else "open"
+
     def part(self, name: str) -> Part:
         return next(part for part in self.parts if part.id == name)
 
 
+class _Given(NamedTuple):
+    """What somebody gave one free text."""
+
+    points: int
+    chain: bool
+    boundary: bool
+    tradeoff: bool
+    vetoes: Collection[str]
+
+
 def score(progress: Progress, lesson: Lesson) -> Score:
-    """The learner's score so far. The explanation and the questions are not scored yet, and count as nothing."""
+    """The learner's score so far: an instructor's where there is one, else their own."""
     normal = _normal(progress)
     edge = _edge(progress)
-    parts = (normal, edge, _explanation(progress), *(_question(progress, q.id, q.points) for q in lesson.questions))
+    names = [question.id for question in lesson.questions]
+    free = [
+        _free(progress, "edge", "explanation", 1),
+        *(_free(progress, q.id, q.id, q.points) for q in lesson.questions),
+    ]
+    parts = (normal, edge, *free)
+    given = {name: _given(progress.answer(name)) for name in ("edge", *names)}
+    final = all(part.giver is Giver.FINAL for part in free)
     points = sum(part.points for part in parts)
+    open_chains = [name.upper() for name in names if not given[name].chain]
     rules = (
         Rule("blank", normal.points == normal.of, Message("scoring.rule-blank")),
-        Rule("chain", False, Message("scoring.rule-chain", {"open": len(lesson.questions)})),
-        Rule("boundary", False, Message("scoring.rule-boundary")),
-        Rule("trade-off", False, Message("scoring.rule-trade-off")),
+        _rule("chain", not open_chains, questions=", ".join(open_chains)),
+        _rule("boundary", any(one.boundary for one in given.values())),
+        _rule("trade-off", any(one.tradeoff for one in given.values())),
         Rule("points", points >= PASS_AT, Message("scoring.rule-points", {"points": points, "needed": PASS_AT})),
-        Rule("vetoes", False, Message("scoring.rule-vetoes")),
+        _vetoes(progress, names, given, final),
     )
-    return Score(parts, rules)
+    return Score(parts, rules, points if final else None)
+
+
+def _rule(name: str, met: bool, **args: str) -> Rule:
+    return Rule(name, met, Message(f"scoring.rule-{name}") if met else Message(f"scoring.rule-{name}-open", args))
+
+
+def _vetoes(progress: Progress, names: Collection[str], given: Mapping[str, _Given], final: bool) -> Rule:
+    spoken = sorted({veto for one in given.values() for veto in one.vetoes})
+    if spoken:
+        return Rule("vetoes", False, Message("scoring.rule-vetoes-spoken", {"count": len(spoken)}))
+    if final:
+        return Rule("vetoes", True, Message("scoring.rule-vetoes-final"))
+    asked = [name.upper() for name in names if not set(VETOES) <= progress.answer(name).vetoes.keys()]
+    if asked:
+        return Rule("vetoes", False, Message("scoring.rule-vetoes-open", {"questions": ", ".join(asked)}))
+    return Rule("vetoes", True, Message("scoring.rule-vetoes"))
+
+
+def _given(answer: Answer) -> _Given:
+    if answer.final is not None:
+        one = answer.final
+        return _Given(one.points, one.chain, one.boundary, one.tradeoff, one.vetoes)
+    admitted = [veto for veto, yes in answer.vetoes.items() if yes]
+    if answer.score is not None:
+        own = answer.score
+        return _Given(own.points, own.chain, own.boundary, own.tradeoff, admitted)
+    return _Given(0, False, False, False, admitted)
+
+
+def _free(progress: Progress, name: str, part: str, of: int) -> Part:
+    """A free text: the explanation or a question."""
+    answer = progress.answer(name)
+    given = _given(answer)
+    if answer.final is not None:
+        needs = Message("scoring.needs-final") if given.points < of else None
+        return Part(part, given.points, of, Giver.FINAL, needs, answer.final.who, answer.final.when)
+    needs = None
+    if answer.commit is None:
+        written = progress.text(name) if name != "edge" else "".join(e.why for e in progress.edges.values())
+        unwritten = "answer" if name != "edge" else "explanation"
+        needs = Message("scoring.needs-commit" if written.strip() else f"scoring.needs-{unwritten}")
+    elif answer.score is None:
+        needs = Message("scoring.needs-self-score")
+    elif given.points < of:
+        needs = Message("scoring.needs-slots", {"points": given.points, "of": of})
+    elif answer.again is None and name != "edge":
+        needs = Message("scoring.needs-again")
+    return Part(part, given.points, of, Giver.NOBODY if answer.score is None else Giver.SELF, needs)
 
 
 def _normal(progress: Progress) -> Part:
@@ -102,14 +182,3 @@ def _edge(progress: Progress) -> Part:
     elif not points:
         needs = Message("scoring.needs-edge-point")
     return Part("edge", points, 1, Giver.MACHINE if judged else Giver.NOBODY, needs)
-
-
-def _explanation(progress: Progress) -> Part:
-    written = any(edge.why.strip() for edge in progress.edges.values())
-    needs = Message("scoring.needs-scoring" if written else "scoring.needs-explanation")
-    return Part("explanation", 0, 1, Giver.NOBODY, needs)
-
-
-def _question(progress: Progress, name: str, of: int) -> Part:
-    needs = Message("scoring.needs-scoring" if progress.text(name).strip() else "scoring.needs-answer")
-    return Part(name, 0, of, Giver.NOBODY, needs)

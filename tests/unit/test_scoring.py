@@ -9,7 +9,7 @@ import pytest
 from tutor import catalog
 from tutor.model import LANGS
 from tutor.progress import Event, Progress, apply
-from tutor.scoring import Giver, Score, score
+from tutor.scoring import VETOES, Giver, Score, score
 from tutor.strings import say
 
 LESSON = catalog.load()
@@ -93,29 +93,91 @@ def test_the_edge_input(events: list[Any], points: int, giver: Giver, missing: s
     assert (now.part("edge").points, now.part("edge").giver, needs(now, "edge")) == (points, giver, missing)
 
 
-def test_what_is_written_is_not_yet_scored() -> None:
-    now = after(edge("because"), draft("q1", "an answer"), draft("q2", "  \n"))
-    assert [needs(now, name) for name in ("explanation", "q1", "q2", "q3")] == [
-        "scoring",
-        "scoring",
-        "answer",
-        "answer",
+def event(kind: str, name: str, **data: Any) -> tuple[str, dict[str, Any]]:
+    return kind, {"name": name, **data}
+
+
+def scored(
+    name: str, points: int, *, boundary: bool = False, tradeoff: bool = False
+) -> list[tuple[str, dict[str, Any]]]:
+    given = {"points": points, "chain": points > 0, "boundary": boundary, "tradeoff": tradeoff, "rubric": "1"}
+    vetoes = [event("veto_answered", name, veto=veto, yes=False) for veto in VETOES]
+    return [
+        event("committed", name, text="an answer", rubric="1"),
+        *vetoes,
+        event("self_scored", name, ticks={"slot": "line"}, **given),
     ]
+
+
+CODE = [draft("code", "x"), checked("x", 2), edge("why"), judged(True)]
+ALL = [
+    *CODE,
+    *scored("edge", 1),
+    *scored("q1", 2, boundary=True),
+    *scored("q2", 2, tradeoff=True),
+    *scored("q3", 1),
+]
+AGAIN = [event("rederived", q, change="batch-one", text="then") for q in ("q1", "q2", "q3")]
+
+
+def test_what_is_written_is_to_be_committed_then_scored_then_argued_again() -> None:
+    assert needs(after(), "q1") == "answer"
+    assert needs(after(draft("q1", "  \n")), "q1") == "answer"
     assert needs(after(edge(" ")), "explanation") == "explanation"
-    assert now.points == 0
+    assert needs(after(edge("because")), "explanation") == "commit"
+    assert needs(after(draft("q1", "text")), "q1") == "commit"
+    assert needs(after(*scored("q1", 2)[:1]), "q1") == "self-score"
+    assert needs(after(*scored("q1", 1)), "q1") == "slots"
+    assert needs(after(*scored("q1", 2)), "q1") == "again"
+    assert needs(after(*scored("q1", 2), AGAIN[0]), "q1") is None
+    assert needs(after(*scored("edge", 1)), "explanation") is None
 
 
-def test_nothing_is_passed_before_an_instructor_has_scored() -> None:
-    full = after(
-        draft("code", "x"), checked("x", 2), edge("why"), judged(True), *(draft(q, "a") for q in ("q1", "q2", "q3"))
-    )
-    assert full.points == 3
-    assert full.final is None
-    assert {rule.id: rule.met for rule in full.rules} == {
-        "blank": True,
-        "chain": False,
-        "boundary": False,
-        "trade-off": False,
-        "points": False,
-        "vetoes": False,
-    }
+def test_a_self_score_is_named_as_one_and_never_a_pass() -> None:
+    now = after(*ALL, *AGAIN)
+    assert (now.points, now.final, now.state) == (9, None, "self")
+    assert now.part("q1").giver is Giver.SELF
+    assert all(rule.met for rule in now.rules)
+
+
+@pytest.mark.parametrize(
+    ("change", "open_rule"),
+    [
+        (event("unlocked", "q2"), {"chain", "trade-off", "points"}),
+        (event("veto_answered", "q3", veto="tail", yes=True), {"vetoes"}),
+        (checked("x", 1), {"blank"}),
+    ],
+)
+def test_a_rule_that_is_not_met_is_said(change: tuple[str, dict[str, Any]], open_rule: set[str]) -> None:
+    now = after(*ALL, change)
+    assert {rule.id for rule in now.rules if not rule.met} == open_rule
+    assert now.state == "open"
+    assert all(say(lang, rule.says) for lang in LANGS for rule in now.rules)
+
+
+def test_vetoes_have_to_be_answered() -> None:
+    now = after(*CODE, event("committed", "q1", text="t", rubric="1"))
+    (rule,) = [rule for rule in now.rules if rule.id == "vetoes"]
+    assert not rule.met
+    assert "Q1, Q2, Q3" in say("en", rule.says)
+
+
+def final(name: str, points: int, **more: Any) -> tuple[str, dict[str, Any]]:
+    given = {"who": "Lin", "when": "2026-12-01", "chain": True, "boundary": True, "tradeoff": True, "vetoes": []}
+    return event("final", name, points=points, **{**given, **more})
+
+
+def test_an_instructors_score_is_final_and_says_who_and_when() -> None:
+    now = after(*ALL, *(final(name, 1) for name in ("edge", "q1", "q2", "q3")))
+    assert (now.final, now.state) == (7, "not-passed")
+    assert (now.part("q1").giver, now.part("q1").who, now.part("q1").when) == (Giver.FINAL, "Lin", "2026-12-01")
+    passed = after(*ALL, final("edge", 1), *(final(q, 2) for q in ("q1", "q2", "q3")))
+    assert (passed.final, passed.state) == (10, "passed")
+    vetoed = after(*ALL, final("edge", 1), final("q1", 2, vetoes=["tail"]), final("q2", 2), final("q3", 2))
+    assert (vetoed.final, vetoed.state) == (10, "not-passed")
+
+
+def test_some_final_scores_are_not_a_final_result() -> None:
+    now = after(*ALL, final("q1", 2))
+    assert now.final is None
+    assert now.part("q2").giver is Giver.SELF
