@@ -19,6 +19,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import threading
 import time
 import zipfile
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ from typing import Any
 
 #: How long a process that was left behind is given to show itself, seconds.
 SETTLE_S = 0.4
+
+#: Warm processes that share the attacks: half of the time goes into waiting for limits.
+SANDBOXES = 2
 
 
 def substitute(value: Any, marks: dict[str, str]) -> Any:
@@ -164,6 +168,63 @@ def bites(canary: dict[str, Any], ground: Ground, shown: str, seconds: float) ->
             yield name
 
 
+def left_over(marks: list[str]) -> list[str]:
+    """Shared memory, semaphores and queues on this machine that carry a mark or cannot have come from anybody else."""
+    found = [str(path) for path in Path("/dev/shm").glob("*") if any(mark in path.name for mark in marks)]
+    for kind in ("shm", "sem", "msg"):
+        with contextlib.suppress(OSError):  # a kernel without System V objects
+            found += [f"{kind}: {line}" for line in Path("/proc/sysvipc", kind).read_text().splitlines()[1:]]
+    return found
+
+
+def descendants(pid: int) -> set[int]:
+    with contextlib.suppress(OSError):  # it ended meanwhile
+        born = {int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+        return born.union(*map(descendants, born))
+    return set()
+
+
+def try_attacks(judge: Any, secret: str, attacks: Iterator[dict[str, Any]], tell: Any) -> None:
+    """Attack after attack, until another thread has taken the last one."""
+    for attack in attacks:
+        ground = Ground(secret)
+        expr = substitute(attack["expr"], ground.marks)
+        if "repeat" in attack:
+            text, times = attack["repeat"]
+            expr = expr.replace("@REPEAT@", text * times)
+        canary = substitute(attack.get("canary", {}), ground.marks)
+        began = time.monotonic()
+        report = judge.check(expr, [attack["edge"]] if "edge" in attack else [])
+        seconds = time.monotonic() - began
+        shown = lines_of(report)
+        answer = {
+            "id": attack["id"],
+            "ending": report.ending.value,
+            "bites": list(bites(canary, ground, "\n".join(shown), seconds)),
+            "unprintable": [line for line in shown if not line.isprintable()],
+            "points": [report.normal, report.edge],
+            "says": report.message.key,
+            "log": report.log,
+            "seconds": seconds,
+        }
+        tell((answer, canary, ground))
+
+
+class Shared:
+    """One attack at a time for each thread."""
+
+    def __init__(self, attacks: list[dict[str, Any]]) -> None:
+        self._attacks = iter(attacks)
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        with self._lock:
+            return next(self._attacks)
+
+
 def main() -> None:
     sys.path.insert(0, sys.argv[1])
     from tutor import catalog
@@ -174,40 +235,29 @@ def main() -> None:
     os.environ["CLASS_SECRET"] = secret
     checks = Path(sys.argv[1]) / "checks" / catalog.DEFAULT_LESSON
     exercise = catalog.load_folder(Path(sys.argv[1]) / "lessons" / catalog.DEFAULT_LESSON, checks).exercise
-    before = open_descriptors()
-    later: list[tuple[str, dict[str, Any], Ground]] = []
-    said = []
-    with Sandbox() as sandbox:
-        judge = Judge(exercise, sandbox)
-        for line in sys.stdin:
-            attack = json.loads(line)
-            ground = Ground(secret)
-            expr = substitute(attack["expr"], ground.marks)
-            if "repeat" in attack:
-                text, times = attack["repeat"]
-                expr = expr.replace("@REPEAT@", text * times)
-            canary = substitute(attack.get("canary", {}), ground.marks)
-            began = time.monotonic()
-            report = judge.check(expr, [attack["edge"]] if "edge" in attack else [])
-            seconds = time.monotonic() - began
-            shown = lines_of(report)
-            said.append(
-                {
-                    "id": attack["id"],
-                    "ending": report.ending.value,
-                    "bites": list(bites(canary, ground, "\n".join(shown), seconds)),
-                    "unprintable": [line for line in shown if not line.isprintable()],
-                    "points": [report.normal, report.edge],
-                    "message": report.message.key,
-                    "log": report.log,
-                    "seconds": seconds,
-                }
-            )
-            later.append((attack["id"], canary, ground))
-        layers = [dataclasses.asdict(layer) for layer in sandbox.layers()]
+    # Those that run into a limit first, so that no thread waits for another at the end.
+    attacks = sorted(map(json.loads, sys.stdin), key=lambda attack: attack.get("says", [""])[0][:5] != "limit")
+    shared = Shared(attacks)
+    before, left_before = open_descriptors(), left_over([])
+    tried: list[tuple[dict[str, Any], dict[str, Any], Ground]] = []
+    boxes = [Sandbox() for _ in range(SANDBOXES)]
+    layers = [dataclasses.asdict(layer) for box in boxes for layer in box.layers()]
+    born = descendants(os.getpid())
+    threads = [
+        threading.Thread(target=try_attacks, args=(Judge(exercise, box), secret, shared, tried.append)) for box in boxes
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     time.sleep(SETTLE_S)  # absence has no event to wait for
-    for answer, (_, canary, ground) in zip(said, later, strict=True):
-        again = {name: canary[name] for name in ("file_absent", "file_unchanged", "no_process") if name in canary}
+    strangers = sorted(descendants(os.getpid()) ^ born)
+    for box in boxes:
+        box.close()
+    for answer, canary, ground in tried:
+        again: dict[str, Any] = {
+            name: canary[name] for name in ("file_absent", "file_unchanged", "no_process") if name in canary
+        }
         answer["bites"] += [f"{name}, later" for name in bites(again, ground, "", 0.0)]
         ground.close()
         print(json.dumps(answer))
@@ -217,6 +267,9 @@ def main() -> None:
         "layers": layers,
         "rss_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
         "descriptors": sorted(open_descriptors() - before),
+        "processes": strangers,
+        "alive": sorted(born & descendants(os.getpid())),
+        "shared": sorted(set(left_over([ground.mark for _, _, ground in tried])) - set(left_before)),
     }
     print(json.dumps(batch))
 

@@ -27,6 +27,15 @@ NOBODY = 65534
 
 ATTACKS = [json.loads(line) for line in (HERE / "attacks.jsonl").read_text(encoding="utf-8").splitlines()]
 HERE_ONLY = [attack for attack in ATTACKS if attack.get("machine", platform.machine()) == platform.machine()]
+#: What an attack's line says without a sentence of its own: the assertions, or why the text was not even run.
+PLAIN: dict[str, list[str]] = {
+    "passed": ["passed"],
+    "failed": ["failed_one", "failed_alike", "failed_both", "failed_hidden"],
+    "refused": [
+        f"refused_{why}"
+        for why in ("unfilled", "empty", "syntax", "statement", "more", "generator", "characters", "deep", "long")
+    ],
+}
 USERS = ("ordinary", "root") if os.getuid() == 0 else ("ordinary",)
 
 
@@ -101,14 +110,21 @@ def test_attack(attack: dict[str, Any], user: str) -> None:
     assert answer["log"] == ""
     assert (answer["points"][0] == 2) == (answer["ending"] == "passed")
     assert answer["points"][1] == ("edge" in attack)
+    assert answer["says"].removeprefix("check.") in attack.get("says", PLAIN.get(answer["ending"], []))
 
 
 @pytest.mark.parametrize("user", USERS)
 def test_what_the_whole_batch_left_behind(user: str) -> None:
     batch = answers(user)["batch"]
     assert (batch["uid"] == 0) == (user == "root")
-    assert batch["descriptors"] == []
+    assert batch["descriptors"] == batch["processes"] == batch["alive"] == batch["shared"] == []
     assert batch["rss_mb"] < min(a["canary"]["max_rss_mb"] for a in ATTACKS if "max_rss_mb" in a.get("canary", {}))
+
+
+def test_every_end_is_among_the_attacks() -> None:
+    said = {key for attack in ATTACKS for key in attack.get("says", ())}
+    assert said >= {"limit_time", "limit_wall", "limit_memory", "flood_output", "flood_result"}
+    assert said >= {"died_call", "died_signal", "ended_early", "unusable", "refused_nul", "refused_long"}
 
 
 def test_every_kind_has_a_harmless_twin() -> None:
