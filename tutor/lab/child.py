@@ -149,6 +149,11 @@ class Lab:
         """Graphs and breaks by torch's own `explain`, None where it cannot say."""
         return probe.explained(function, *args)
 
+    @staticmethod
+    def layers(function: Callable[..., Any], *args: Any) -> tuple[dict[str, str], str | None]:
+        """What each layer of torch.compile makes of a function, and what stopped the rest; see `probe.layers`."""
+        return probe.layers(function, *args)
+
     def watch(self, function: Callable[..., Any], **options: Any) -> probe.Watch:
         """`function` under torch.compile with `options`, every call watched, starting from an empty cache."""
         return probe.Watch(function, **options)

@@ -10,6 +10,8 @@ Used in the child; standard library and torch only, Python 3.10 and later.
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import json
 import logging
 import re
@@ -34,6 +36,54 @@ def entry_limit() -> int:
     """How many entries one function may have before calls run without a graph; it was `cache_size_limit` up to 2.6."""
     config = torch._dynamo.config
     return int(getattr(config, "recompile_limit", None) or config.cache_size_limit)
+
+
+def entries(function: Callable[..., Any]) -> list[Any]:
+    """The cache entries of a compiled function's own code, the one that served last first."""
+    return list(torch._dynamo.eval_frame._debug_get_cache_entry_list(function.__code__))
+
+
+def guards(entry: Any) -> list[str]:
+    """The rows of an entry's guards as torch prints them."""
+    return [row.strip() for row in str(entry.guard_manager).splitlines() if "+-" in row]
+
+
+def guard_check(entry: Any, local: dict[str, Any]) -> Callable[[], bool]:
+    """A function that evaluates an entry's guards, and does nothing else, for these local variables."""
+    check: Callable[[dict[str, Any]], bool] = entry.guard_manager.check
+    return lambda: check(local)
+
+
+def generated(function: Callable[..., Any], *examples: torch.Tensor) -> Callable[..., Any]:
+    """The code that Inductor generates for these arguments, without the guards that stand before it and without its own
+    checks of sizes and strides."""
+    from torch._inductor import config
+    from torch._inductor.compile_fx import compile_fx
+
+    kept: list[Callable[..., Any]] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., Any]:
+        kept.append(compile_fx(graph, inputs))
+        return graph.forward
+
+    with config.patch(size_asserts=False), torch.no_grad():
+        torch.compile(function, backend=backend, dynamic=False)(*examples)
+    (code,) = kept
+
+    def run(*args: torch.Tensor) -> Any:
+        with torch.no_grad():
+            (out,) = code(*args)
+        return out
+
+    return run
+
+
+def compiled_anew() -> contextlib.AbstractContextManager[Any]:
+    """While this is entered, Inductor takes nothing that was generated before from its caches."""
+    from torch._inductor import config
+
+    patched: contextlib.AbstractContextManager[Any] = config.patch(force_disable_caches=True)
+    return patched
 
 
 @dataclass(frozen=True)
@@ -121,6 +171,13 @@ class Watch:
         )
 
 
+#: What torch's layers make, by the names that its structured trace gives them.
+ARTEFACTS = {
+    *("dynamo_cpp_guards_str", "dynamo_output_graph", "inductor_output_code"),
+    *("aot_joint_graph", "aot_forward_graph", "aot_backward_graph"),
+}
+
+
 class Events(logging.Handler):
     """Collects torch's structured trace while it is entered: recompile reasons, graph breaks, and which artefacts its
     layers made (`dynamo_output_graph`, `aot_joint_graph`, `inductor_output_code`, ...)."""
@@ -156,11 +213,8 @@ class Events(logging.Handler):
             self.told.append(payload)
             place, cause = _break(payload)
             self.breaks[place, cause] = cause
-        for artefact in ("dynamo_output_graph", "aot_joint_graph", "aot_forward_graph", "aot_backward_graph"):
-            if artefact in metadata:
-                self.made[artefact] = payload
-        if "inductor_output_code" in metadata:
-            self.made["inductor_output_code"] = payload
+        for artefact in ARTEFACTS & metadata.keys():
+            self.made[artefact] = payload
 
 
 def lines_of(graph: torch.fx.GraphModule) -> list[tuple[str, int]]:
@@ -205,3 +259,37 @@ def describe(tensor: torch.Tensor) -> str:
     kind = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
     name = re.sub(r"[a-z]+", lambda match: kind.get(match[0], match[0]), str(tensor.dtype).removeprefix("torch."))
     return f"{name}{list(tensor.shape)}"
+
+
+def layers(function: Callable[..., Any], *args: Any) -> tuple[dict[str, str], str | None]:
+    """What each layer makes of a function whose result is a scalar with a gradient, newest compilation only: bytecode
+    before and after Dynamo, guards, the FX graph, AOTAutograd's joint, forward and backward graph, Inductor's code for
+    both directions. Beside it what stopped the rest, None when nothing did; without a C++ compiler that is Inductor.
+    """
+    found = {"bytecode-before": dis.Bytecode(function).dis()}
+    torch.compiler.reset()
+    hook = getattr(torch._dynamo.convert_frame, "register_bytecode_hook", None)
+    after: list[str] = []
+    code = ""
+    handle = hook(lambda _old, new: after.append(dis.Bytecode(new).dis())) if hook is not None else None
+    stopped = None
+    try:
+        with compiled_anew(), Events() as events:
+            try:
+                result = torch.compile(function)(*args)
+                code = events.made.get("inductor_output_code", "")
+                result.backward()
+            except Exception as error:  # What was made before it stands; the reader is told the rest.
+                stopped = f"{type(error).__name__}: {str(error).strip()}"
+    finally:
+        if handle is not None:
+            handle.remove()
+    made = events.made
+    found["bytecode-after"] = after[0] if after else ""
+    found["guards"] = made.get("dynamo_cpp_guards_str", "")
+    found["fx-graph"] = made.get("dynamo_output_graph", "")
+    for name in ("joint", "forward", "backward"):
+        found[f"aot-{name}"] = made.get(f"aot_{name}_graph", "")
+    newest = made.get("inductor_output_code", "")
+    found["inductor-forward"], found["inductor-backward"] = code or newest, newest if code else ""
+    return {name: text for name, text in found.items() if text.strip()}, stopped

@@ -12,7 +12,7 @@ TASKS = Path(__file__).with_name("tasks")
 _KNOWN: dict[str, tuple[tuple[float, float], Bilingual]] = {
     "requests": ((0.5, 4.0), Bilingual("请求实验", "The request lab")),
     "breaks": ((0.5, 4.0), Bilingual("断点实验", "The break lab")),
-    "layers": ((3.0, 30.0), Bilingual("三层代码", "Three layers of code")),
+    "layers": ((4.0, 60.0), Bilingual("三层代码", "Three layers of code")),
     "file": ((0.5, 30.0), Bilingual("你的文件", "Your file")),
 }
 

@@ -40,6 +40,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("add", ("a",), (), ("edge", "lab"), line=True, writes=True),
     Command("delete", ("d",), (), ("edge", "lab"), line=True, writes=True),
     Command("value", ("v",), (), ("lab",), line=True, writes=True),
+    Command("files", ("s",), (), ("lab",), line=True),
     Command("back", ("b",), (), ("lab",), line=True),
     Command("reset", ("R",), (), ("code",), writes=True),
     Command("cite", ("c",), ("f8", "ctrl+n"), ("answer",), editing=True, line=True, writes=True),

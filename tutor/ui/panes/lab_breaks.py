@@ -135,6 +135,8 @@ class BreaksView(LabView):
             case "result":
                 run.report = breaks.report(event["observed"])
                 seen = {"on": sorted(run.on), "fullgraph": [run.fullgraph]}
-                run.evidence = self.keep_evidence(event, switches=seen)
+                broke = run.report.breaks  # Without torch's whole texts, which are long and told more than once.
+                told = {"line": [one.line for one in broke], "reason": [one.reason for one in broke]}
+                run.evidence = self.keep_evidence(event, switches=seen, **{"break": told})
             case "ended":
                 run.ended, run.message = event["outcome"], protocol.message(event["message"])
