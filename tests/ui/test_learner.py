@@ -234,6 +234,37 @@ async def test_from_wrong_to_right(box: Box80) -> None:
         assert learner.rows[0].split(" | ")[1] == "2/10 self"
 
 
+async def test_x_stops_a_check_and_the_old_verdict_stays(box: Box80) -> None:
+    async with box.open() as learner:
+        pane = await in_blank(learner)
+        await learner.type(RIGHT)
+        await learner.check()
+        before = learner.store.progress.last_check
+        pane.put_blank("__import__('time').sleep(60)")
+        await learner.press("f5")
+        await learner.until(lambda: "judging" in learner.text)
+        await learner.press("escape")
+        assert "x stop" in learner.text
+        await learner.press("x")
+        await learner.until(lambda: "Stopped by you" in learner.text)
+        assert learner.store.progress.last_check is before
+        assert not learner.app.checker.running
+        assert "x stop" not in learner.text
+        pane.put_blank(RIGHT)
+        assert "PASS" in await learner.check()
+
+
+async def test_a_second_check_does_not_wait_for_the_first(box: Box80) -> None:
+    async with box.open() as learner:
+        pane = await in_blank(learner)
+        pane.put_blank("__import__('time').sleep(60)")
+        await learner.press("f5")
+        await learner.until(lambda: "judging" in learner.text)
+        pane.put_blank(RIGHT)
+        assert "PASS" in await learner.check()
+        assert not learner.app.checker.running
+
+
 async def test_a_syntax_error_is_shown_as_refused(box: Box80) -> None:
     async with box.open() as learner:
         await in_blank(learner)

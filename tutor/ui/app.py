@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import threading
-from functools import cached_property, partial
+from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -178,14 +178,22 @@ class TutorApp(Overlays, FrameDiffApp[None]):
         self.run_worker(self._check(blank, edges), group="check", exclusive=True, exit_on_error=False)
 
     async def _check(self, blank: str, edges: dict[str, str]) -> None:
-        slow = self.set_timer(SLOW_S, partial(self.learner.say, text(self.store.lang, "ui.judging")))
+        slow = self.set_timer(SLOW_S, self._slow)
         report = await self.checker.check(blank, list(edges.values()))
         slow.stop()
+        if report is None:  # Stopped: the verdict that was there stays.
+            self.learner.say(text(self.store.lang, "check.cancelled"))
+            self.learner.draw_bars()
+            return
         data = report.to_data()
         self.store.record("checked", expr=blank, report=data)
         for (name, row), result in zip(edges.items(), data["edges"], strict=True):
             self.store.record("edge_checked", id=name, line=row, result=result)
         self.learner.judged(report)
+
+    def _slow(self) -> None:
+        self.learner.say(text(self.store.lang, "ui.judging"))
+        self.learner.draw_bars()
 
     # --- $EDITOR -----------------------------------------------------------------------------------------------------
 

@@ -33,7 +33,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("open", ("enter", "i"), where=("code", "answer"), line=True, palette=False, writes=True),
     Command("act", ("enter", "i"), where=("lesson", "edge", "lab", "result"), palette=False),
     Command("run", ("r",), ("f5", "ctrl+r"), ("code", "edge", "lab"), editing=True, line=True, writes=True),
-    Command("stop", ("x", "ctrl+c"), (), ("lab",), line=True),
+    Command("stop", ("x", "ctrl+c"), (), ("code", "edge", "lab"), line=True),
     Command("tick", ("space",), (), ("edge", "lab"), palette=False, writes=True),
     Command("mark", ("m",), (), ("lesson",), line=True),
     Command("figure", ("f",), (), ("lesson",), line=True),

@@ -253,9 +253,11 @@ class LearnerScreen(ScreenCommands, Screen[None]):
     def can(self, command: Command) -> bool:
         if not commands.usable(command, self.context):
             return False
+        if command.id == "stop" and self.tutor.checker.running:
+            return True
         if hasattr(self.active, f"do_{command.id}"):
             return self.active.can(command.id)
-        return hasattr(self, f"do_{command.id}")
+        return hasattr(self, f"do_{command.id}") and command.id != "stop"
 
     def say(self, words: str | Message, role: Role = "plain") -> None:
         """One sentence on the message row, which grows for a long one; it stays until the next one."""

@@ -137,6 +137,12 @@ class ScreenCommands:
     def do_run(self) -> None:
         self.tutor.check()
 
+    def do_stop(self) -> bool:
+        if not self.tutor.checker.running:
+            return False
+        self.tutor.checker.stop()
+        return True
+
     def do_editor(self) -> None:
         self.tutor.open_editor(self.active)
 
