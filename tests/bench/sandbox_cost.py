@@ -16,15 +16,17 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+ATTACKS = ROOT / "tests/attacks/attacks.jsonl"
 sys.path.insert(0, str(ROOT))
 
 from tutor import catalog  # noqa: E402
-from tutor.judging import Judge  # noqa: E402
+from tutor.judging import PROBES, Judge  # noqa: E402
 from tutor.sandbox import Sandbox, Template, client  # noqa: E402
 
 RIGHT = "guarded_shape, dtype, device"
@@ -37,7 +39,8 @@ for name, path in (("tutor", []), ("tutor.sandbox", [{folder!r}])):
     shell = types.ModuleType(name)
     shell.__path__ = path
     sys.modules[name] = shell
-from tutor.sandbox import child, layers
+from tutor.sandbox import child, kernel, layers
+{patch}
 took = {{}}
 def watch(layer):
     enter = layer.enter
@@ -99,10 +102,10 @@ def row(name: str, times: Sequence[float], base: float | None = None) -> float:
 
 
 @contextmanager
-def watched() -> Iterator[Sandbox]:
+def watched(patch: str = "") -> Iterator[Sandbox]:
     with tempfile.TemporaryDirectory() as folder:
         boot = Path(folder) / "boot.py"
-        boot.write_text(BOOT.format(folder=str(ROOT / "tutor/sandbox")))
+        boot.write_text(BOOT.format(folder=str(ROOT / "tutor/sandbox"), patch=patch))
         kept, client._BOOT = client._BOOT, boot
         try:
             with Sandbox() as sandbox:
@@ -114,7 +117,9 @@ def watched() -> Iterator[Sandbox]:
 
 def warm_and_cold(judge: Judge, runs: int, fork: float) -> None:
     judge.check(RIGHT)
-    row("a check: 2 given, 8 drawn anew, judged", [timed(lambda: judge.check(RIGHT)) for _ in range(runs)], fork)
+    row(
+        f"a check: 2 given, {PROBES} drawn anew, judged", [timed(lambda: judge.check(RIGHT)) for _ in range(runs)], fork
+    )
     row("the same with one edge input", [timed(lambda: judge.check(RIGHT, [EDGE])) for _ in range(runs)], fork)
 
     def first() -> None:
@@ -122,6 +127,19 @@ def warm_and_cold(judge: Judge, runs: int, fork: float) -> None:
             Judge(judge.exercise, sandbox).check(RIGHT)
 
     row("cold: start, walls and trial, first verdict, end", [timed(first) for _ in range(max(runs // 20, 5))], fork)
+
+
+def without_namespaces(template: Template, calls: Sequence[tuple[object, ...]], runs: int) -> None:
+    """The one wall that costs a check nothing by its own clock, but may slow its fork and its end."""
+    print("\nwith and without namespaces, in turn")
+    with watched() as within, watched("layers.Namespaces.prepare = lambda self: layers._must(False)") as without:
+        boxes = {"within": within, "without": without}
+        times: dict[str, list[float]] = {name: [] for name in boxes}
+        for _ in range(runs):
+            for name, box in boxes.items():
+                times[name].append(timed(lambda box=box: box.run(template, RIGHT, calls)))  # type: ignore[misc]
+        for name, taken in times.items():
+            row(f"  a run {name}", taken)
 
 
 def each_layer(template: Template, calls: Sequence[tuple[object, ...]], runs: int) -> None:
@@ -136,7 +154,7 @@ def each_layer(template: Template, calls: Sequence[tuple[object, ...]], runs: in
 
 
 def many(exercise: object, runs: int) -> None:
-    print(f"\n{runs} checks of a class, 2 given and 8 drawn anew each")
+    print(f"\n{runs} checks of a class, 2 given and {PROBES} drawn anew each")
     for count in (1, 2):
         boxes = [Sandbox() for _ in range(count)]
         judges = [Judge(exercise, box) for box in boxes]  # type: ignore[arg-type]
@@ -152,14 +170,46 @@ def many(exercise: object, runs: int) -> None:
                 assert report.normal == 2, report
 
         threads = [threading.Thread(target=work, args=(judge,)) for judge in judges]
-        began = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        print(f"  {count} warm process{'es' * (count > 1)}: {time.perf_counter() - began:6.2f} s")
+        print(f"  {count} warm process{'es' * (count > 1)}: {timed_all(threads):6.2f} s")
         for box in boxes:
             box.close()
+
+
+def attacked(exercise: object) -> None:
+    """What the attacks came to, and what a check costs before and after all of them, in the same warm process."""
+    told = subprocess.run(
+        [sys.executable, "-B", str(ROOT / "tests/attacks/runner.py"), str(ROOT)],
+        input=ATTACKS.read_text(),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    *answers, batch = map(json.loads, told.stdout.splitlines())
+    kinds = {attack["id"]: attack["kind"] for attack in map(json.loads, ATTACKS.read_text().splitlines())}
+    ends = Counter((kinds[answer["id"]], answer["ending"]) for answer in answers)
+    columns = ("passed", "failed", "limit", "refused", "broke")
+    print(f"\n{len(answers)} attacks and their harmless twins, uid {batch['uid']}, by kind and ending")
+    print(f"  {'':18}" + "".join(f"{name:>9}" for name in columns))
+    for kind in sorted(set(kinds.values())):
+        print(f"  {kind:18}" + "".join(f"{ends[kind, name] or '':>9}" for name in columns))
+    print(f"  {'all':18}" + "".join(f"{sum(ends[kind, name] for kind in set(kinds.values())):>9}" for name in columns))
+    print(f"  canaries touched: {sum(bool(answer['bites']) for answer in answers)}")
+    left = {name: batch[name] for name in ("descriptors", "processes", "alive", "shared")}
+    print(f"  left behind: {', '.join(name for name, value in left.items() if value) or 'nothing'}")
+
+    texts = [attack["expr"] for attack in map(json.loads, ATTACKS.read_text().splitlines())]
+    quick = [text for text in texts if "sleep" not in text and "range(10**12)" not in text and "iter(int" not in text]
+    with Sandbox() as sandbox:
+        judge = Judge(exercise, sandbox)  # type: ignore[arg-type]
+        judge.check(RIGHT)
+        print("\na hundred attacks in a row, in one warm process")
+        row("  a check before them", [timed(lambda: judge.check(RIGHT)) for _ in range(100)])
+        before = memory(sandbox)
+        for text in quick[:: max(len(quick) // 100, 1)][:100]:
+            judge.check(text)
+        row("  the first check after them", [timed(lambda: judge.check(RIGHT))])
+        row("  a check after them", [timed(lambda: judge.check(RIGHT)) for _ in range(100)])
+        print(f"  resident memory of the warm process: {before} kB before, {memory(sandbox)} kB after")
 
 
 def plain_subprocesses(template: Template, calls: Sequence[tuple[object, ...]], runs: int) -> None:
@@ -169,15 +219,38 @@ def plain_subprocesses(template: Template, calls: Sequence[tuple[object, ...]], 
     def one() -> None:
         subprocess.run([sys.executable, "-c", PLAIN], input=asked, text=True, check=True, capture_output=True)
 
-    row("a plain subprocess, no walls at all", [timed(one) for _ in range(runs)])
+    for count in (1, 2):
+        left = iter(range(runs))
+        lock = threading.Lock()
+
+        def work(left: Iterator[int] = left, lock: threading.Lock = lock) -> None:
+            while True:
+                with lock:
+                    if next(left, None) is None:
+                        return
+                one()
+
+        threads = [threading.Thread(target=work) for _ in range(count)]
+        print(f"  plain subprocesses, no walls at all, {count} at a time: {timed_all(threads):6.2f} s")
 
 
-def memory(sandbox: Sandbox) -> None:
+def timed_all(threads: Sequence[threading.Thread]) -> float:
+    began = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - began
+
+
+def memory(sandbox: Sandbox) -> int:
+    """Resident memory of the warm process, kB; of the one in the namespaces where there are any."""
     sandbox.start()
     assert sandbox._process is not None
-    for line in Path(f"/proc/{sandbox._process.pid}/status").read_text().splitlines():
-        if line.startswith(("VmRSS", "RssAnon", "RssFile", "VmSize")):
-            print("  warm process", " ".join(line.split()))
+    pid = sandbox._process.pid
+    inside = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    status = Path(f"/proc/{inside[0] if inside else pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
 
 
 def main() -> None:
@@ -190,7 +263,7 @@ def main() -> None:
     print(f"uid {os.getuid()}, load {os.getloadavg()[0]:.1f}; milliseconds\n")
     exercise = catalog.load().exercise
     template = Template.of(exercise.template, exercise.blank, exercise.function)
-    calls = [one.args for one in exercise.given] + [one.args for one in exercise.probes(random.Random(1), 8)]
+    calls = [one.args for one in exercise.given] + [one.args for one in exercise.probes(random.Random(1), PROBES)]
     bare = subprocess.run(
         [sys.executable, "-I", "-S", "-c", FORK, str(runs)], check=True, capture_output=True, text=True
     )
@@ -199,15 +272,18 @@ def main() -> None:
         missing = [layer.name for layer in sandbox.layers() if not layer.active]
         print("walls missing here:", ", ".join(missing) or "none")
         row(
-            "a run of the sandbox alone, 10 calls",
+            f"a run of the sandbox alone, {len(calls)} calls",
             [timed(lambda: sandbox.run(template, RIGHT, calls)) for _ in range(runs)],
             fork,
         )
         warm_and_cold(Judge(exercise, sandbox), runs, fork)
-        memory(sandbox)
-    plain_subprocesses(template, calls, runs // 5)
+        print(f"resident memory of the warm process: {memory(sandbox)} kB")
+    without_namespaces(template, calls, runs)
     each_layer(template, calls, runs)
-    many(exercise, 100 if quick else 1000)
+    many(exercise, 20 if quick else 1000)
+    plain_subprocesses(template, calls, 20 if quick else 1000)
+    if not quick:
+        attacked(exercise)
 
 
 if __name__ == "__main__":

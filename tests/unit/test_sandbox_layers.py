@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tutor.model import LANGS
+from tutor.model import LANGS, Raised
 from tutor.sandbox import (
     EXTRA,
     MINIMUM,
@@ -132,6 +132,28 @@ def test_the_code_of_others_needs_a_minimum(tmp_path: Path, monkeypatch: pytest.
 def test_how_strong_a_sandbox_is(missing: tuple[str, ...], verdict: str) -> None:
     assert strength(missing) == verdict
     assert set(MINIMUM) | set(EXTRA) <= {layer.name for layer in LAYERS}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "open('/etc/passwd')",
+        "__import__('os').stat('/')",
+        "__import__('os').kill(__import__('os').getppid(), 0)",
+        "__import__('os').mkdir('/tmp/made')",
+        "__import__('os').fork()",
+        "__import__('os').pipe()",
+    ],
+)
+def test_the_filter_stands_alone_on_an_old_kernel_and_in_a_container(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = f"kernel.unshare = lambda: {RUIN.format(1)}; kernel.landlock_abi = lambda: {RUIN.format(38)}"
+    old += "; layers.LAYERS = tuple(wall for wall in layers.LAYERS if wall.name != 'limits')"
+    with start(old, tmp_path, monkeypatch) as sandbox:
+        (result,) = sandbox.run(TEMPLATE, text, [(1,)]).results
+        assert result == Raised("PermissionError", result.text if isinstance(result, Raised) else "")
+        assert strength([name for name, layer in states(sandbox).items() if not layer.active]) == "strong"
 
 
 #: A process that leaves its group and goes on: what only a namespace of its own can end.
