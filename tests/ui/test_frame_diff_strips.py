@@ -16,7 +16,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tutor.ui.terminal_memory import PLAIN, Pen, TerminalMemory, pen_of_codes, sgr_change
+from tutor.ui.pens import PLAIN, Pen, pen_of_codes, sgr_change
+from tutor.ui.terminal_memory import TerminalMemory
 
 Look = tuple[str, frozenset[str], str, str, str]
 """Text, attributes, foreground, background, link of a cell."""
