@@ -101,6 +101,8 @@ def _unreadable_character(char: str, column: int) -> _Unreadable:
         return _Unreadable("lines")
     plain = unicodedata.normalize("NFKC", char).translate(str.maketrans("“”‘’、。", "\"\"'',."))
     if plain != char and plain.isascii() and plain.isprintable() and len(plain) == 1:
+        if plain == " ":  # shown, it could not be told from a plain one
+            return _Unreadable("space", column=column, character=safe_text(char))
         return _Unreadable("wide", column=column, character=char, plain=plain)
     return _Unreadable("character", column=column, character=safe_text(char))
 
