@@ -233,6 +233,14 @@ def test_the_warm_process_knows_nothing_of_the_exercise() -> None:
     ]
 
 
+def test_a_trickle_does_not_hold_the_wall_deadline_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "exec('import os\\nwhile True: os.write(1, b\"x\")')"
+    with start("policy.WALL_S = policy.GRACE_S = 0.1", tmp_path, monkeypatch) as sandbox:
+        outcome = sandbox.run(TEMPLATE, text, [(1,)])
+        assert outcome.message is not None
+        assert outcome.message.key == "check.limit_wall"
+
+
 def test_a_run_that_only_waits_is_tried_once_more_before_it_is_said_to_take_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

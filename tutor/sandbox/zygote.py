@@ -247,7 +247,8 @@ class _Zygote:
         while True:
             left = began + policy.WALL_S - time.monotonic()
             ready = dict(poll.poll(max(left, 0) * 1000))
-            if not ready:
+            # What is there is read even a little late, when the machine was busy; a trickle without end is not.
+            if not ready or left < -policy.GRACE_S / 2:
                 return "wall", printed
             if _CONTROL_FD in ready and self._read_frame()[:2] == (b"C", number):
                 return "cancel", printed
