@@ -6,6 +6,7 @@ in an argument of its own, of the right subject, not negated, and not taken back
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,6 +25,8 @@ HITS = 24
 QUOTES = 2
 #: The longest quote, in characters of the text: longer clauses are cut to what was recognised.
 QUOTE_MAX = 70
+#: A shorter one takes the clause before it along, in characters.
+SHORT = 8
 #: All concepts of one piece of evidence stand within this many characters.
 REACH = 70
 #: Two subjects closer than this are named together, and what follows is said of neither.
@@ -31,6 +34,14 @@ TOGETHER = 10
 _AND = ("", "和", "与", "跟", "及", "以及", ",", "、", "/", "and", "and a", "and the", "vs", "vs.", "or", "或")
 #: As much of a reference, word for word, is the reference and not the learner.
 COPIED = 18
+
+
+_STATED = re.compile(r"[^。！？!?\n;；]{1,4000}")
+_CITED = re.compile(r"\[(E\d{1,6})\b[^\]]{0,20}\]")
+_SOURCE = re.compile(r"\[(?:E\d|rec|quoted|录|引用)")
+_QUANTITY = re.compile(
+    r"(?<![\w.])\d{1,9}(?:\.\d{1,9})? ?(?:ms|us|µs|ns|s|x|倍|%|％|毫秒|微秒|秒|times)(?![A-Za-z0-9])"
+)
 
 
 class Kind(StrEnum):
@@ -65,6 +76,8 @@ class Slot(NamedTuple):
     label: Bilingual
     prompts: tuple[Bilingual, ...]
     evidence: tuple[Evidence, ...]
+    claim: str | None = None
+    """The claim that the reference rests on here: who doubts it is shown its measurement."""
 
 
 class Doubt(NamedTuple):
@@ -152,6 +165,8 @@ class Findings:
     misconceptions: Mapping[str, tuple[Quote, ...]] = field(default_factory=dict)
     vetoes: Mapping[str, tuple[Quote, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    uncited: tuple[Quote, ...] = ()
+    """Measured quantities in sentences that cite nothing."""
 
 
 def examine(rubric: Rubric, question: str, answer: str, reference: str = "") -> Findings:
@@ -171,7 +186,23 @@ def examine(rubric: Rubric, question: str, answer: str, reference: str = "") -> 
         if slot.id not in silenced and (found := reading.quotes(slot.evidence, slot.about)):
             slots[slot.id] = found
     vetoes = {d.id: quotes for d in rubric.vetoes if (quotes := reading.quotes(d.evidence, None))}
-    return Findings(slots, misconceptions, vetoes, notes)
+    return Findings(slots, misconceptions, vetoes, notes, uncited(answer))
+
+
+def uncited(answer: str) -> tuple[Quote, ...]:
+    """Times, factors and percentages in sentences without a citation or a source."""
+    found = []
+    for sentence in _STATED.finditer(answer[:READ_MAX]):
+        if not _SOURCE.search(sentence.group()):
+            for number in _QUANTITY.finditer(sentence.group()):
+                start = sentence.start() + number.start()
+                found.append(Quote(start, start + len(number.group()), number.group()))
+    return tuple(found[:QUOTES])
+
+
+def citations(answer: str) -> tuple[str, ...]:
+    """The ids of the evidence that an answer cites, each once."""
+    return tuple(dict.fromkeys(_CITED.findall(answer)))
 
 
 def stands(rubric: Rubric, concept: str, text: str) -> bool:
@@ -324,7 +355,10 @@ class _Reading:
     def _quote(self, spans: list[Span]) -> Quote:
         """The clauses that hold the evidence where they are short, else the evidence itself."""
         start, end = min(s.start for s in spans), max(s.end for s in spans)
-        first = self.text.clauses[self.text.clause_at(start)][0]
+        clause, sentence = self.text.clause_at(start), self.text.sentence_at(start)
+        first = self.text.clauses[clause][0]
+        if end - first < SHORT and clause and self.text.sentence_at(self.text.clauses[clause - 1][0]) == sentence:
+            first = self.text.clauses[clause - 1][0]
         last = self.text.clauses[self.text.clause_at(end - 1)][1]
         if last - first <= QUOTE_MAX:
             start, end = first, last

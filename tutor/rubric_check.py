@@ -20,6 +20,9 @@ def problems(lesson: Lesson) -> Iterator[Problem]:
             yield _problem("question-missing", question=question.id)
     for about in rubric.questions.values():
         yield from _points(lesson, about)
+        for slot in about.slots:
+            if slot.claim is not None and slot.claim not in lesson.claims:
+                yield _problem("slot-claim", question=about.id, slot=slot.id, claim=slot.claim)
         yield from _texts(rubric, about)
         yield from _keywords(rubric, about)
         for lang in LANGS:

@@ -18,7 +18,7 @@ PROMPTS = 2
 
 _TOP = {"schema", "version", "common", "ladder", "subjects", "concepts", "question", "veto", "change"}
 _QUESTION = {"id", "points", "slot", "misconception"}
-_SLOT = {"id", "kind", "core", "shared", "about", "evidence", "label", "prompts"}
+_SLOT = {"id", "kind", "core", "shared", "about", "evidence", "label", "prompts", "claim"}
 _DOUBT = {"id", "about", "evidence", "silences", "question"}
 
 
@@ -124,6 +124,7 @@ class _Reader:
             label=self._both(table, "label", where),
             prompts=prompts,
             evidence=self._evidence(table, where),
+            claim=table.get("claim"),
         )
 
     def _doubt(self, table: Mapping[str, Any], where: str, names: Sequence[str]) -> Doubt:

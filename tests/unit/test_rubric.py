@@ -172,4 +172,4 @@ def test_an_unknown_question_is_an_error() -> None:
 
 def test_nothing_that_is_found_has_a_score() -> None:
     fields = set(Findings.__dataclass_fields__)
-    assert fields == {"slots", "misconceptions", "vetoes", "notes"}
+    assert fields == {"slots", "misconceptions", "vetoes", "notes", "uncited"}

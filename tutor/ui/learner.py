@@ -247,7 +247,8 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             other = self.tab if self.reading else "lesson"
             label = commands.key_label(command, editing=True) if editing else str(TABS.index(other))
             return Key("swap", f"{label} {self.tr(f'tab_{other}')}")
-        words = "do_run_lab" if command.id == "run" and self.context == "lab" else f"do_{command.id}"
+        own = command.id == "run" and self.context in ("lab", "answer")
+        words = f"do_run_{self.context}" if own else f"do_{command.id}"
         return Key(command.id, f"{commands.key_label(command, editing=editing)} {self.tr(words)}")
 
     def can(self, command: Command) -> bool:
@@ -303,7 +304,8 @@ class LearnerScreen(ScreenCommands, Screen[None]):
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        self.say(self.tr("paste_where"))
+        if not self.editing:
+            self.say(self.tr("paste_where"))
 
     async def perform(self, command: Command) -> bool:
         """Run a command on the active pane, else on the screen; False when neither has it now."""
@@ -452,6 +454,21 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             return
         await self.open_demo(claim.demo)
 
+    @on(Pane.OpenClaim)
+    def _claim_asked(self, event: Pane.OpenClaim) -> None:
+        claim = self.store.lesson.claims[event.claim]
+
+        def closed(said: str | None) -> None:
+            # Enter, and not Esc: on to its experiment.
+            if said is not None and claim.demo is not None:
+                self.post_message(Pane.OpenDemo(claim.demo))
+
+        self.tutor.show_claim(claim, self.lesson.state(), closed)
+
+    @on(Pane.OpenDemo)
+    async def _demo_asked(self, event: Pane.OpenDemo) -> None:
+        await self.open_demo(event.demo)
+
     @on(LinesView.Picked)
     def _picked(self, event: LinesView.Picked) -> None:
         self.active.choose(event.item)
@@ -482,4 +499,3 @@ class LearnerScreen(ScreenCommands, Screen[None]):
             if self.wide:
                 await self._open(self.tab)
             self.draw_bars()
-

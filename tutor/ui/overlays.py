@@ -88,11 +88,11 @@ class Overlays(App[None]):
             lambda lang, width: help_lines(lang, width, context, self.theme_name),
         )
 
-    def show_claim(self, claim: Claim, state: LessonState) -> None:
+    def show_claim(self, claim: Claim, state: LessonState, done: Callable[[str | None], None] | None = None) -> None:
         from tutor.ui.views.pages import claim_page
 
         self._page(
-            lambda lang: text(lang, "ui.claim_title"), lambda lang, width: claim_page(claim, lang, width, state)
+            lambda lang: text(lang, "ui.claim_title"), lambda lang, width: claim_page(claim, lang, width, state), done
         )
 
     def show_evidence(self, evidence: Evidence) -> None:
@@ -102,6 +102,19 @@ class Overlays(App[None]):
             lambda lang: text(lang, "ui.evidence_one", id=evidence.id),
             lambda lang, width: evidence_page(evidence, lang, width),
         )
+
+    def show_lines(
+        self,
+        title: Callable[[Any], str],
+        lines: Callable[[Any, int], list[Line]],
+        done: Callable[[str | None], None] | None = None,
+        keys: str = "page_keys",
+        item: str = "",
+    ) -> None:
+        """A page of a pane's own lines, the cursor on `item`; `done` is given what was chosen, None when closed."""
+        page = _pages().Page(self.theme_name, self.store.lang, title, lines, keys=keys)
+        page.first = item
+        self.push_screen(page, done)
 
     def _page(
         self,

@@ -45,6 +45,8 @@ class Page(ModalScreen[str | None]):
         self._title = title
         self._maker = maker
         self._keys = keys
+        self.first = ""
+        """The item that the cursor begins on; empty for the first one."""
         self.head = Bar(theme, classes="head")
         self.body = LinesView(theme)
         self.foot = Bar(theme)
@@ -66,8 +68,8 @@ class Page(ModalScreen[str | None]):
         self.head.set_parts([("> ", "strong"), (self._title(self.lang), "title")])
         lines = self._maker(self.lang, self.body.size.width - 1)
         first = next((row.item for row in lines if row.item), "")
-        self.body.show(lines, item=self.body.item or first)
-        self.foot.set_parts([(text(self.lang, f"ui.{self._keys}"), "plain")])
+        self.body.show(lines, item=self.body.item or self.first or first)
+        self.foot.set_parts([(text(self.lang, self._keys if "." in self._keys else f"ui.{self._keys}"), "plain")])
 
     def action_close(self) -> None:
         self.dismiss(None)

@@ -41,6 +41,20 @@ class Pane(Widget):
             super().__init__()
             self.tab = tab
 
+    class OpenClaim(TextualMessage):
+        """Show what is known of a claim."""
+
+        def __init__(self, claim: str) -> None:
+            super().__init__()
+            self.claim = claim
+
+    class OpenDemo(TextualMessage):
+        """Show the lab with a demo open."""
+
+        def __init__(self, demo: str) -> None:
+            super().__init__()
+            self.demo = demo
+
     def __init__(self, store: Store, theme: ThemeName, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.styles.width = self.styles.height = "1fr"

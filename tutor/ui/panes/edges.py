@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,14 +11,20 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tutor.judging import edge_from_data
+from tutor.strings import text
 from tutor.ui.commands import Context
 from tutor.ui.lines import Line, Part
 from tutor.ui.panes.base import ListPane
+from tutor.ui.self_score import record_score
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
+from tutor.ui.views.committed import explanation_lines
 from tutor.ui.views.edges import detail, halves, joined, shown_prediction, table
 from tutor.ui.widgets.bars import Bar
 from tutor.ui.widgets.fields import Field
+
+if TYPE_CHECKING:
+    from tutor.ui.app import TutorApp
 
 FIELDS = ("call", "predict", "why")
 #: The longest text of one field, in characters.
@@ -35,8 +41,7 @@ class EdgePane(ListPane):
         self.chosen = next(iter(store.progress.edges), "")
         self.labels = {name: Bar(theme, classes="label") for name in FIELDS}
         self.fields = {
-            name: Field(id=f"edge-{name}", max_length=FIELD_MAX, compact=True, select_on_focus=False)
-            for name in FIELDS
+            name: Field(id=f"edge-{name}", max_length=FIELD_MAX, compact=True, select_on_focus=False) for name in FIELDS
         }
         self.form = Vertical()
         self._undone: list[tuple[str, str, str]] = []
@@ -63,6 +68,10 @@ class EdgePane(ListPane):
 
     def editor(self) -> Widget | None:
         return None
+
+    @property
+    def tutor(self) -> TutorApp:
+        return cast("TutorApp", self.app)
 
     def rows(self) -> list[dict[str, Any]]:
         return [
@@ -151,6 +160,10 @@ class EdgePane(ListPane):
     # --- commands ----------------------------------------------------------------------------------------------------
 
     def can(self, command: str) -> bool:
+        if command in ("commit", "unlock"):
+            locked = self.store.progress.answer("edge").commit is not None
+            edge = self.store.progress.edges.get(self.chosen)
+            return locked or (command == "commit" and edge is not None and bool(edge.why.strip()))
         if command in ("delete", "act"):
             return bool(self.store.progress.edges)
         return super().can(command)
@@ -196,6 +209,64 @@ class EdgePane(ListPane):
         self.chosen = names[min(at, len(names) - 1)] if names else ""
         self.refill()
         self.say(self.tr("edge_deleted"))
+        self.changed()
+
+    # --- the explanation ----------------------------------------------------------------------------------------------
+
+    def do_commit(self) -> None:
+        """Lock the chosen explanation, then tick what it earns; once it is locked, only tick."""
+        edge = self.store.progress.edges.get(self.chosen)
+        if self.store.progress.answer("edge").commit is not None:
+            self._explain()
+        elif edge is None or not edge.why.strip():
+            self.say(text(self.store.lang, "answer.explain-none"))
+        else:
+            self.tutor.ask(text(self.store.lang, "answer.explain-ask"), self._lock)
+
+    def _lock(self) -> None:
+        edge = self.store.progress.edges[self.chosen]
+        words = f"{edge.line}\n{edge.why}"
+        self.store.record("committed", name="edge", text=words, rubric=self.store.lesson.rubric.version)
+        self.refill()
+        self.changed()
+        self._explain()
+
+    def _explain(self, item: str = "") -> None:
+        """Slots to tick: Enter ticks and stays, Esc closes."""
+        answer = self.store.progress.answer("edge")
+        assert answer.commit is not None
+
+        def ticked(chosen: str | None) -> None:
+            if chosen:
+                ticks = dict(answer.score.ticks) if answer.score is not None else {}
+                slot = chosen.removeprefix("slot:")
+                if ticks.pop(slot, None) is None:
+                    ticks[slot] = answer.commit.text.partition("\n")[2] if answer.commit else ""
+                record_score(self.store, "edge", ticks)
+                self._explain(chosen)
+            self.refill()
+            self.changed()
+
+        points = answer.score.points if answer.score is not None else 0
+        chars = len(answer.commit.text)
+        self.tutor.show_lines(
+            lambda lang: text(lang, "answer.explain-title", chars=chars, points=points),
+            lambda lang, width: explanation_lines(self.store.lesson.rubric, answer, lang, width),
+            ticked,
+            keys="answer.explain-foot",
+            item=item,
+        )
+
+    def do_unlock(self) -> bool:
+        if self.store.progress.answer("edge").commit is None:
+            return False
+        self.tutor.ask(text(self.store.lang, "answer.unlock-ask"), self._unlock)
+        return True
+
+    def _unlock(self) -> None:
+        self.store.record("unlocked", name="edge")
+        self.say(text(self.store.lang, "answer.unlocked"))
+        self.refill()
         self.changed()
 
     def do_undo(self) -> None:

@@ -17,7 +17,7 @@ class ResultPane(ListPane):
 
     def title(self) -> list[Part]:
         score = self.store.score
-        return [(self.tr("result_title", got=score.points, of=score.of), "title")]
+        return [(self.tr(f"result_title_{score.state.replace('-', '_')}", got=score.points, of=score.of), "title")]
 
     def refill(self) -> None:
         self.draw_title()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from tutor import scoring
+from tutor.literals import safe_text
 from tutor.model import Lang, Lesson
 from tutor.progress import Progress
 from tutor.scoring import Giver, Part
@@ -45,6 +46,8 @@ def result_lines(lesson: Lesson, progress: Progress, lang: Lang, width: int) -> 
 
 def _giver(part: Part, lesson: Lesson, progress: Progress, lang: Lang) -> str:
     giver = text(lang, f"scoring.giver-{part.giver}")
+    if part.giver is Giver.FINAL:
+        return safe_text(f"{giver} ({part.who}, {part.when})", 200)
     if part.id == "edge" and part.giver is Giver.MACHINE:
         caught = text(lang, "ui.edge_score", caught=len(progress.caught), of=len(lesson.exercise.wrong))
         return f"{giver}, {caught}"
