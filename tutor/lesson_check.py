@@ -93,6 +93,7 @@ def _problem(where: str, key: str, **args: str | int) -> Problem:
 def _strays(lesson: Lesson) -> Iterator[Problem]:
     known = {f"{lang}/{step.id}.md" for step in lesson.steps for lang in LANGS}
     known |= {f"{part}/{lesson.exercise.function}.py" for part in ("exercise", "reference")}
+    known.add("recorded/verdicts.md")
     known |= {f"reference/{lang}/{question.id}.md" for question in lesson.questions for lang in LANGS}
     for path in sorted(lesson.folder.rglob("*")):
         if path.is_dir() or "__pycache__" in path.parts:

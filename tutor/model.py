@@ -99,6 +99,16 @@ class Claim(NamedTuple):
     demo: str | None
     records: tuple[Record, ...]
 
+    def agrees(self, verdict: Verdict) -> bool:
+        """Whether an observed verdict is what the lesson says.
+
+        A conditional claim may come out either way where the condition lies outside the run, such as the device: then a
+        verdict agrees that one of the claim's own records gives too.
+        """
+        if verdict is self.says:
+            return True
+        return self.says is Verdict.CONDITIONAL and any(verdict is record.verdict for record in self.records)
+
 
 class FigureStep(NamedTuple):
     """One way through a figure: the labels that light up and the sentence that says why."""

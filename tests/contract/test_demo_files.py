@@ -11,7 +11,7 @@ import pytest
 
 from tutor import catalog, strings
 from tutor.lab import transcripts, verdicts
-from tutor.model import LANGS, Demo
+from tutor.model import LANGS, Demo, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = [catalog.load(name) for name in catalog.lesson_ids()]
@@ -75,7 +75,7 @@ def test_recorded_runs_play_and_say_what_the_lesson_says(demo: Demo) -> None:
         assert result["source"] == "recorded"
         assert ended["outcome"] == "ok"
         for claim, verdict in result["claims"].items():
-            assert verdict == CLAIMS[claim].says
+            assert CLAIMS[claim].agrees(Verdict(verdict)), (path.name, claim, verdict)
         for line in path.read_text(encoding="utf-8").splitlines():
             assert not re.search(r"/(home|root|tmp|usr|work|mnt)/", line), "a path of the machine that recorded it"
 

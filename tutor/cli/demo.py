@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -23,7 +22,7 @@ from tutor.lab.run import Device
 from tutor.model import Demo, Lesson, Verdict
 from tutor.strings import say
 
-_CODES = {
+CODES = {
     Outcome.OK: Exit.GOOD,
     Outcome.FAILED: Exit.FAILS,
     Outcome.LIMIT: Exit.LIMIT,
@@ -52,7 +51,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     return _run(context, demo, args.device, predicted, out)
 
 
-def _journal(context: Context, out: Output) -> Journal | None:
+def open_journal(context: Context, out: Output) -> Journal | None:
     """The journal, or None after saying that nothing is kept: a demo is worth watching all the same."""
     try:
         return context.journal
@@ -70,7 +69,7 @@ def _list(context: Context, out: Output) -> Exit:
     torch = look_for_torch(context.settings.python, context.env)
     has_torch = torch.found is not None and torch.found.torch_version is not None
     has = {"torch": has_torch, "cuda": gpu().status != "missing"}
-    journal = _journal(context, out)
+    journal = open_journal(context, out)
     for demo in context.lesson.demos.values():
         lacking = [need for need in demo.needs if not has.get(need, True)]
         last = _last_seconds(journal, demo)
@@ -110,7 +109,7 @@ def _last_seconds(journal: Journal | None, demo: Demo) -> float | None:
 
 
 def _run(context: Context, demo: Demo, device: Device, predicted: Mapping[str, int] | None, out: Output) -> Exit:
-    journal = _journal(context, out)
+    journal = open_journal(context, out)
     if predicted is not None and journal is not None:
         try:
             journal.append("prediction", demo=demo.name, answers=dict(predicted))
@@ -121,10 +120,10 @@ def _run(context: Context, demo: Demo, device: Device, predicted: Mapping[str, i
     verdicts: dict[str, str] = {}
     try:
         run = host.start(demo, device=device, predicted=predicted)
-        with _cancelled_by_ctrl_c(run), show:
+        with cancelled_by_ctrl_c(run), show:
             for event in _with_recording(demo, run, predicted, out):
                 if event["event"] == "result":
-                    event["evidence"] = _kept(journal, event, out)
+                    event["evidence"] = keep(journal, event, out)
                     verdicts = event["claims"]
                 show.event(event)
                 if out.as_json:
@@ -134,7 +133,7 @@ def _run(context: Context, demo: Demo, device: Device, predicted: Mapping[str, i
     return _code(Outcome(event["outcome"]), verdicts, context.lesson)
 
 
-def _kept(journal: Journal | None, record: Event, out: Output) -> str | None:
+def keep(journal: Journal | None, record: Event, out: Output) -> str | None:
     """The id of the evidence that was kept; None after saying that it could not be."""
     if journal is None:
         return None
@@ -148,10 +147,10 @@ def _kept(journal: Journal | None, record: Event, out: Output) -> str | None:
 def _code(outcome: Outcome, verdicts: Mapping[str, str], lesson: Lesson) -> Exit:
     """A run that was ok fails all the same when a claim came out otherwise than the lesson says."""
     if outcome is not Outcome.OK:
-        return _CODES[outcome]
+        return CODES[outcome]
     if Verdict.BROKE in verdicts.values():
         return Exit.BROKE
-    differs = any(verdict != lesson.claims[claim].says for claim, verdict in verdicts.items())
+    differs = any(not lesson.claims[claim].agrees(Verdict(verdict)) for claim, verdict in verdicts.items())
     return Exit.FAILS if differs else Exit.GOOD
 
 
@@ -162,7 +161,7 @@ def _with_recording(
     for event in run:
         if event["event"] == "ended" and event["outcome"] == Outcome.UNAVAILABLE and demo.recorded:
             try:
-                for old in transcripts.replay(demo, _newest(demo), predicted):
+                for old in transcripts.replay(demo, transcripts.newest(demo), predicted):
                     if old["event"] != "ended":
                         yield old
             except transcripts.TranscriptError as error:
@@ -170,12 +169,8 @@ def _with_recording(
         yield event
 
 
-def _newest(demo: Demo) -> Path:
-    return max(demo.recorded, key=lambda path: (transcripts.header(path).date, path.name))
-
-
 @contextmanager
-def _cancelled_by_ctrl_c(run: Run) -> Iterator[None]:
+def cancelled_by_ctrl_c(run: Run) -> Iterator[None]:
     """The first Ctrl-C stops the demo and lets the stream end; from the second on it is the shell's usual one."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:

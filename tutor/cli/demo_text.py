@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
 from tutor.cli.output import Output
+from tutor.cli.progress_line import ProgressLine
 from tutor.lab import protocol
 from tutor.lab.protocol import Event
 from tutor.model import Demo, Verdict
@@ -33,47 +33,31 @@ class Show:
     def __init__(self, demo: Demo, out: Output) -> None:
         self._demo = demo
         self._out = out
-        self._line: Any = None
+        self._line = ProgressLine(out)
 
     def __enter__(self) -> Show:
-        if sys.stderr is not None and sys.stderr.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-            self._line = Live(console=console, auto_refresh=False, transient=True, redirect_stdout=False)
-            self._line.__enter__()
+        self._line.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._line is not None:
-            self._line.__exit__(kind, error, trace)
-            self._line = None
+        self._line.__exit__(kind, error, trace)
 
     def event(self, event: Event) -> None:
         """Show one event."""
         out = self._out
         match event["event"]:
             case "progress":
-                self._progress(out.say(protocol.message(event["message"])))
+                self._line.show(out.say(protocol.message(event["message"])))
             case "ended":
                 message = out.say(protocol.message(event["message"]))
-                self._progress("")
+                self._line.show("")
                 (out.hint if out.as_json else out.result)(message)
             case kind if not out.as_json:
-                self._progress("")
+                self._line.show("")
                 for line in getattr(self, f"_{kind}")(event):
                     out.result(line)
-
-    def _progress(self, text: str) -> None:
-        if self._line is not None:
-            from rich.text import Text
-
-            self._line.update(Text(text), refresh=True)
-        elif text:
-            self._out.hint(text)
 
     def _started(self, event: Event) -> list[str]:
         low, high = event["usual_s"]

@@ -14,7 +14,8 @@ _CHOICE = r"invalid choice: (?P<got>.*?) \(choose from (?P<allowed>.*)\)"
 _SENTENCES = (
     (r"unrecognized arguments: (?P<what>.*)", "cli.usage-unknown"),
     (r"argument (?P<what>\S+): expected one argument", "cli.usage-value"),
-    (rf"argument COMMAND: {_CHOICE}", "cli.usage-command"),
+    (rf"argument (?:COMMAND|ACTION): {_CHOICE}", "cli.usage-command"),
+    (r"argument (?P<what>\S+): invalid int value: (?P<got>.*)", "cli.usage-number"),
     (rf"argument (?P<what>\S+): {_CHOICE}", "cli.usage-choice"),
     (r"argument (?P<what>\S+): ignored explicit argument (?P<got>.*)", "cli.usage-no-value"),
 )
@@ -56,12 +57,48 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     demo.add_argument("name", nargs="?")
     demo.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     demo.add_argument("--predict")
+    lab = command("lab")
+    lab.add_argument("file", nargs="?")
+    lab.add_argument("--fn", default="fn")
+    lab.add_argument("--calls", default="calls")
+    lab.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    lab.add_argument("--dynamic", choices=("true", "false", "auto"), default="auto")
+    lab.add_argument("--fullgraph", action="store_true")
+    lab.add_argument("--mode")
+    lab.add_argument("--backend")
+    verify = command("verify")
+    verify.add_argument("claims", nargs="*")
+    verify.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     watch = command("watch")
     watch.add_argument("file", nargs="?")
     status, doctor = command("status"), command("doctor")
     lesson = command("lesson")
     lesson.add_argument("action", nargs="?")
     lesson.add_argument("dir", nargs="?")
-    for each in (check, demo, watch, status, doctor, lesson):
+    submit = command("submit")
+    submit.add_argument("--to", metavar="CLASS_DIR")
+    for each in (check, demo, lab, verify, watch, status, doctor, lesson, submit, *_class(command("class"), common)):
         each.add_argument("--json", action="store_true", dest="as_json")
     return parser.parse_args(argv, argparse.Namespace(help=False, state=None, lang=None, lesson_id=None, python=None))
+
+
+def _class(group: argparse.ArgumentParser, common: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    """The instructor's commands: `class ACTION DIR`, each in a module `class_<action>`."""
+    actions = group.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
+    made: dict[str, argparse.ArgumentParser] = {}
+    for name in ("init", "list", "regrade", "score", "grades", "feedback", "figures"):
+        made[name] = actions.add_parser(name, parents=[common], add_help=False, allow_abbrev=False)
+        made[name].add_argument("dir", nargs="?")
+    made["init"].add_argument("--roster", metavar="CSV")
+    made["init"].add_argument("--db", metavar="URL")
+    made["regrade"].add_argument("--jobs", type=int, metavar="N")
+    made["regrade"].add_argument("--take", action="store_true")
+    made["regrade"].add_argument("--allow-weak-sandbox", action="store_true")
+    made["score"].add_argument("--learner", metavar="L")
+    made["score"].add_argument("--question", metavar="Q")
+    made["score"].add_argument("--points", type=int, metavar="N")
+    made["score"].add_argument("--veto", metavar="ID", default="none")
+    made["score"].add_argument("--comment", metavar="T", default="")
+    made["grades"].add_argument("--csv", metavar="F")
+    made["figures"].add_argument("--csv", metavar="F")
+    return list(made.values())

@@ -6,6 +6,7 @@ A demo is a file with `run(lab)`; `Lab` is all that it is given.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
 from types import ModuleType
@@ -108,16 +109,54 @@ class Lab:
         values: dict[str, Any] = {"new_graphs": call.new_graphs, "served_by": call.served_by}
         if call.same_as_eager is not None:
             values["same_as_eager"] = call.same_as_eager
+        if call.said:
+            values["reason"] = " | ".join(call.said)
         if expect is not None and call.new_graphs != expect:
             why = "unexpected"
         answer = call.new_graphs if ask else None
         self.observe(series, values, call=label, ask=ask, answer=answer, said=call.said, why=why)
 
     def race(
-        self, sides: Mapping[str, Callable[[], object]], *, n: int, wall: bool = False
+        self, sides: Mapping[str, Callable[[], object]], *, n: int, clock: timing.Clock = "device"
     ) -> dict[str, dict[str, float | int]]:
         """The spread of `n` calls of each side in microseconds, the sides taking turns; see `timing.race`."""
-        return timing.race(sides, self.device, n=n, wall=wall)
+        return timing.race(sides, self.device, n=n, clock=clock)
+
+    @staticmethod
+    def guards_of(function: Callable[..., Any], local: dict[str, Any]) -> tuple[Callable[[], bool], int]:
+        """The guards of a compiled function's newest entry: what evaluates them for these local variables and does
+        nothing else, and how many there are."""
+        entry = probe.entries(function)[0]
+        return probe.guard_check(entry, local), len(probe.guards(entry))
+
+    @staticmethod
+    def generated(function: Callable[..., Any], *examples: torch.Tensor) -> Callable[..., Any]:
+        """What Inductor generates for these arguments, without any guard or check before it."""
+        return probe.generated(function, *examples)
+
+    @staticmethod
+    def compiled_anew() -> contextlib.AbstractContextManager[Any]:
+        """While this is entered, Inductor takes nothing from its caches."""
+        return probe.compiled_anew()
+
+    @staticmethod
+    @contextlib.contextmanager
+    def artefacts() -> Iterator[Mapping[str, str]]:
+        """The newest text of each artefact that torch's layers make while this is entered, by torch's name for it."""
+        with probe.Events() as events:
+            yield events.made
+
+    @staticmethod
+    def kernels(call: Callable[[], object]) -> list[tuple[str, float]]:
+        """The kernels that one call starts on the GPU, in order: name and microseconds."""
+        return timing.kernels(call)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def recordings() -> Iterator[list[str]]:
+        """What torch says of each CUDA graph that it records while this is entered."""
+        with probe.Recordings() as recorded:
+            yield recorded.said
 
     def settle(self) -> None:
         """Wait until the device has nothing left to do."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 import json
 import logging
 import re
@@ -29,6 +30,7 @@ def can() -> dict[str, bool]:
     return {
         "compile_id": hasattr(getattr(_guards, "CompileContext", None), "current_compile_id"),
         "reasons": hasattr(getattr(_logging, "_internal", None), "trace_structured"),
+        "entries": hasattr(torch._dynamo.eval_frame, "_debug_get_cache_entry_list"),
     }
 
 
@@ -64,7 +66,8 @@ def generated(function: Callable[..., Any], *examples: torch.Tensor) -> Callable
 
     def backend(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., Any]:
         kept.append(compile_fx(graph, inputs))
-        return graph.forward
+        run_as_is: Callable[..., Any] = graph.forward
+        return run_as_is
 
     with config.patch(size_asserts=False), torch.no_grad():
         torch.compile(function, backend=backend, dynamic=False)(*examples)
@@ -102,17 +105,26 @@ class Call:
     """How many operations each new graph has."""
     told: tuple[str, ...] = ()
     """The whole text of each graph break as torch told it, often more than once."""
+    guards: tuple[int, ...] = ()
+    """How many guards each new entry has."""
     raised: str | None = None
     """The kind of exception that the compiled call raised, None normally; its first line then ends `said`."""
 
 
 class Watch:
     """A function under torch.compile with a backend that counts graphs, notes who served a call, and runs the graph as
-    it is: no code is generated, so a compilation takes some 10 ms and needs no compiler."""
+    it is: no code is generated, so a compilation takes some 10 ms and needs no compiler. `compiled` is what
+    torch.compile gave, for calls that are timed and not watched."""
 
     _used = False
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], *, inner: str | None = None, mode: str | None = None, **options: Any
+    ) -> None:
+        """`inner` names the backend that makes each graph's code, with Inductor's `mode`; None runs it as it is."""
+        self._inner = _named_backend(inner, mode) if inner is not None else None
+        self.got: Any = None
+        """What the last call returned; None when it raised."""
         if Watch._used:  # Entries belong to the function's code. With CUDA a reset imports Inductor, some 3 s.
             torch.compiler.reset()
         Watch._used = True
@@ -122,43 +134,57 @@ class Watch:
         self._ops: list[int] = []
         self.lines: list[list[tuple[str, int]]] = []
         """For each graph, the lines of the user's code that it holds, as (file, line)."""
+        self.names: list[str] = []
+        """What each graph is called where it serves."""
         self._has_ids = can()["compile_id"]
-        self._compiled = torch.compile(function, backend=self._backend, **options)
+        self.compiled = torch.compile(function, backend=self._backend, **options)
 
-    def _backend(self, graph: torch.fx.GraphModule, _inputs: list[Any]) -> Callable[..., Any]:
+    def _backend(self, graph: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
         name = f"g{self._graphs}"
         if self._has_ids:
             compile_id = torch._guards.CompileContext.current_compile_id()
             name = str(compile_id) if compile_id is not None else name
         self._graphs += 1
         self.lines.append(lines_of(graph))
+        self.names.append(name)
         self._ops.append(sum(node.op.startswith("call_") for node in graph.graph.nodes))
+
+        code = graph.forward if self._inner is None else self._inner(graph, inputs)
 
         def run(*args: Any) -> Any:
             self._ran.append(name)
-            return graph.forward(*args)
+            return code(*args)
 
+        run._boxed_call = getattr(code, "_boxed_call", False)  # type: ignore[attr-defined]
         return run
 
     def call(self, *args: Any, compare: bool = True) -> Call:
         """Call compiled and, to `compare`, eager too, on the same arguments, which the function must not change."""
         return self._call(args, compare, may_raise=False)
 
-    def attempt(self, *args: Any) -> Call:
+    def attempt(self, *args: Any, **kwargs: Any) -> Call:
         """The same for a call that may raise; what it raised is part of the answer and nothing is compared."""
-        return self._call(args, compare=False, may_raise=True)
+        return self._call(args, compare=False, may_raise=True, kwargs=kwargs)
 
-    def _call(self, args: tuple[Any, ...], compare: bool, *, may_raise: bool) -> Call:
-        before, raised = self._graphs, None
+    def state(self) -> tuple[int, int]:
+        """How many cache entries the function has now, and how many guards they have together."""
+        found = entries(self._function)
+        return len(found), sum(len(guards(entry)) for entry in found)
+
+    def _call(
+        self, args: tuple[Any, ...], compare: bool, *, may_raise: bool, kwargs: dict[str, Any] | None = None
+    ) -> Call:
+        before, raised, got = self._graphs, None, None
         self._ran.clear()
         with Events() as events:
             try:
-                got = self._compiled(*args)
+                got = self.compiled(*args, **(kwargs or {}))
             except Exception as error:
                 if not may_raise:
                     raise
                 raised = type(error).__name__
                 events.reasons.append(str(error).strip().split("\n", 1)[0])
+        self.got = got
         return Call(
             new_graphs=self._graphs - before,
             served_by="+".join(dict.fromkeys(self._ran)) or "eager",
@@ -166,6 +192,7 @@ class Watch:
             same_as_eager=torch.equal(got, self._function(*args)) if compare else None,
             breaks=tuple(events.breaks.values()),
             told=tuple(events.told),
+            guards=tuple(events.guards),
             ops=tuple(self._ops[before:]),
             raised=raised,
         )
@@ -189,6 +216,8 @@ class Events(logging.Handler):
         self.reasons: list[str] = []
         self.breaks: dict[tuple[str, str], str] = {}
         """Words by place and cause: a break is told again by every frame that it goes through."""
+        self.guards: list[int] = []
+        """How many guards each new entry has."""
         self.told: list[str] = []
         """The whole text of each break."""
         self.made: dict[str, str] = {}
@@ -213,8 +242,21 @@ class Events(logging.Handler):
             self.told.append(payload)
             place, cause = _break(payload)
             self.breaks[place, cause] = cause
+        if "dynamo_cpp_guards_str" in metadata:
+            self.guards.append(sum(row.lstrip("| ").startswith("+- ") for row in payload.splitlines()))
         for artefact in ARTEFACTS & metadata.keys():
             self.made[artefact] = payload
+
+
+def _named_backend(name: str, mode: str | None) -> Callable[..., Any]:
+    """A registered backend, or Inductor in a mode. Raises what torch raises for a name that it does not know."""
+    if mode is None:
+        backend: Callable[..., Any] = torch._dynamo.lookup_backend(name)
+        return backend
+    from torch._inductor import list_mode_options
+    from torch._inductor.compile_fx import compile_fx
+
+    return functools.partial(compile_fx, config_patches=list_mode_options(mode))
 
 
 def lines_of(graph: torch.fx.GraphModule) -> list[tuple[str, int]]:
@@ -235,6 +277,31 @@ def explained(function: Callable[..., Any], *args: Any) -> tuple[int, int] | Non
         return int(report.graph_count), int(report.graph_break_count)
     except (AttributeError, RuntimeError):
         return None
+
+
+class Recordings(logging.Handler):
+    """Collects what torch says of each CUDA graph that it records while this is entered."""
+
+    _LOGGER = logging.getLogger("torch._inductor.cudagraph_trees.__cudagraphs")
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.said: list[str] = []
+
+    def __enter__(self) -> Recordings:
+        self._before = self._LOGGER.level, self._LOGGER.propagate
+        self._LOGGER.addHandler(self)
+        self._LOGGER.setLevel(logging.DEBUG)
+        self._LOGGER.propagate = False
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._LOGGER.removeHandler(self)
+        self._LOGGER.level, self._LOGGER.propagate = self._before
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.getMessage().lstrip("[0123456789/] ").startswith("Recording function"):
+            self.said.append(record.getMessage())
 
 
 #: What torch writes above the cause of a break.

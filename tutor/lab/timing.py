@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import torch
 
 Side = Callable[[], object]
+Clock = Literal["device", "caller", "host"]
 
 
 def spread(values: Sequence[float]) -> dict[str, float | int]:
@@ -23,16 +25,19 @@ def spread(values: Sequence[float]) -> dict[str, float | int]:
     return {"n": len(ordered), **at, "max": round(ordered[-1], 3)}
 
 
-def race(sides: Mapping[str, Side], device: str, *, n: int, wall: bool) -> dict[str, dict[str, float | int]]:
+def race(sides: Mapping[str, Side], device: str, *, n: int, clock: Clock) -> dict[str, dict[str, float | int]]:
     """Microseconds of `n` calls of each side after a tenth as many unmeasured ones.
 
-    On a GPU: the time on the device from event to event, or with `wall` what a caller waits, the device's end included.
+    `clock` is "device" (on a GPU from event to event), "caller" (until the device is done) or "host" (until the call
+    returns). On a CPU they are the same.
     """
     for side in sides.values():
         for _ in range(max(3, n // 10)):
             side()
-    if device == "cuda" and not wall:
+    if device == "cuda" and clock == "device":
         return _on_device(sides, n)
+    if clock == "host":
+        device = "cpu"
     taken: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(n):
         for name, side in sides.items():
@@ -42,6 +47,18 @@ def race(sides: Mapping[str, Side], device: str, *, n: int, wall: bool) -> dict[
             settle(device)
             taken[name].append((time.perf_counter_ns() - began) / 1e3)
     return {name: spread(values) for name, values in taken.items()}
+
+
+def kernels(call: Side) -> list[tuple[str, float]]:
+    """The kernels that one call starts on the GPU, in order: name and microseconds. Copies and fills are none."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+        call()
+        torch.cuda.synchronize()
+    found = [event for event in seen.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    found.sort(key=lambda event: event.time_range.start)
+    return [(e.name, float(e.time_range.elapsed_us())) for e in found if not e.name.startswith(("Memcpy", "Memset"))]
 
 
 def settle(device: str) -> None:

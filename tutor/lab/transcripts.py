@@ -4,6 +4,7 @@ The first line says what was recorded; the others are the run's events as they c
 judged anew by the rules of today and set beside the learner's own prediction, and everything says `recorded`.
 
     python -m tutor.lab.transcripts automatic-dynamic --where "one H200" [--device cuda] [--python PATH] [--to DIR]
+    python -m tutor.lab.transcripts --all --where "one H200" [...]          # every demo, and the table verdicts.md
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ class Header:
 def header(path: Path) -> Header:
     """What the transcript at `path` is of. Raises TranscriptError."""
     return _read(path)[0]
+
+
+def newest(demo: Demo) -> Path:
+    """The latest of a demo's recorded runs, which has at least one. Raises TranscriptError."""
+    return max(demo.recorded, key=lambda path: (header(path).date, path.name))
 
 
 def replay(demo: Demo, path: Path, predicted: Mapping[str, int] | None = None) -> Iterator[Event]:
@@ -136,15 +142,19 @@ def _damaged(path: Path, why: str) -> TranscriptError:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one demo here and write its transcript beside the lesson's others. For maintainers."""
+    """Run demos here, write their transcripts beside the lesson's others and this machine's verdicts into the table.
+    For maintainers."""
     import argparse
     import sys
+    import time
 
     from tutor import catalog, strings
+    from tutor.lab import verdict_table
     from tutor.lab.host import LabHost, LabSettings
 
-    parser = argparse.ArgumentParser(prog="python -m tutor.lab.transcripts", description="Record a demo's transcript.")
-    parser.add_argument("demo")
+    parser = argparse.ArgumentParser(prog="python -m tutor.lab.transcripts", description="Record demos' transcripts.")
+    parser.add_argument("demo", nargs="*")
+    parser.add_argument("--all", action="store_true", help="every demo of the lesson, and the table of verdicts")
     parser.add_argument("--where", required=True, help="the machine in a few words, as learners will read it")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument("--python", help="the interpreter that has torch")
@@ -152,29 +162,52 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--to", type=Path, help="another folder than the lesson's recorded/")
     args = parser.parse_args(argv)
     lesson = catalog.load(args.lesson)
-    demo = lesson.demos.get(args.demo)
-    if demo is None:
-        parser.error(f"no such demo: {args.demo}; there are {', '.join(lesson.demos)}")
-    host = LabHost(LabSettings(python=args.python))
+    unknown = [name for name in args.demo if name not in lesson.demos]
+    if unknown or bool(args.demo) == args.all:
+        parser.error(f"name demos or give --all; there are {', '.join(lesson.demos)}")
+    folder: Path = args.to or lesson.folder / "recorded"
+    folder.mkdir(parents=True, exist_ok=True)
+    seen: dict[str, str] = {}
+    environment: dict[str, Any] | None = None
+    failed = False
+    host = LabHost(LabSettings(python=args.python, limit_s=300.0))
     try:
-        list(
-            host.start(demo, device=args.device)
-        )  # The first run waits for torch; what is recorded is one that does not.
-        events: list[dict[str, Any]] = list(host.start(demo, device=args.device))
+        for number, name in enumerate(args.demo or lesson.demos):
+            if number == 0:  # The first run waits for torch; what is recorded is one that does not.
+                list(host.start(lesson.demos[name], device=args.device))
+            began = time.monotonic()
+            events: list[Event] = list(host.start(lesson.demos[name], device=args.device))
+            ended = events[-1]
+            if ended["outcome"] == Outcome.UNAVAILABLE:
+                seen |= dict.fromkeys(lesson.demos[name].claims, Outcome.UNAVAILABLE.value)
+            try:
+                text = "".join(line + "\n" for line in lines(events, args.where))
+            except TranscriptError as error:
+                failed = failed or ended["outcome"] != Outcome.UNAVAILABLE
+                print(f"{name}: {strings.say('en', error.message)}", file=sys.stderr)
+                continue
+            result = next(event for event in events if event["event"] == "result")
+            environment = result["environment"]
+            seen |= result["claims"]
+            path = folder / f"{lesson.demos[name].script.stem}.{_machine(environment)}.jsonl"
+            path.write_text(text, encoding="utf-8")
+            verdicts_here = ", ".join(f"{claim} {verdict}" for claim, verdict in result["claims"].items())
+            print(f"{time.monotonic() - began:6.1f} s  {path.name}  {verdicts_here}", flush=True)
     finally:
         host.close()
-    try:
-        text = "".join(line + "\n" for line in lines(events, args.where))
-    except TranscriptError as error:
-        print(strings.say("en", error.message), file=sys.stderr)
-        return 1
-    environment = next(event for event in events if event["event"] == "result")["environment"]
-    version = ".".join(environment["torch"].split(".")[:2])
-    name = f"{demo.script.stem}.{environment['device']}-torch{version}.jsonl"
-    path = (args.to or lesson.folder / "recorded") / name
-    path.write_text(text, encoding="utf-8")
-    print(path)
-    return 0
+    if args.all and environment is not None:
+        table = folder / "verdicts.md"
+        old = table if table.is_file() else lesson.folder / "recorded" / "verdicts.md"
+        known = verdict_table.read(old.read_text(encoding="utf-8")) if old.is_file() else {}
+        known[f"{_machine(environment)}, {args.where}"] = seen
+        table.write_text(verdict_table.write(lesson, known), encoding="utf-8")
+        print(table.read_text(encoding="utf-8"))
+    return int(failed)
+
+
+def _machine(environment: Mapping[str, Any]) -> str:
+    """`cuda-torch2.11`, as a transcript's name has it."""
+    return f"{environment['device']}-torch{'.'.join(environment['torch'].split('.')[:2])}"
 
 
 if __name__ == "__main__":

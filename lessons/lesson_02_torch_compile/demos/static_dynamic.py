@@ -1,0 +1,58 @@
+"""Is code for fixed sizes faster than for symbolic ones? The control times the static code as if it were two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from tutor.lab.child import Lab
+
+SMALL, LARGE = ((4, 64, 1024), (4, 256, 1024)), ((8, 256, 4096), (16, 2048, 4096))
+
+
+def block(x: torch.Tensor, b: torch.Tensor, w: torch.Tensor, g: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    """Bias, GELU, LayerNorm and a residual: four ops on one large tensor."""
+    h = torch.nn.functional.gelu(x + b)
+    return torch.nn.functional.layer_norm(h, (h.shape[-1],), w, g) + r
+
+
+def fixed(*args: torch.Tensor) -> torch.Tensor:
+    return block(*args)
+
+
+def symbolic(*args: torch.Tensor) -> torch.Tensor:
+    """The same again: entries belong to a function's code, and these two shall not share theirs."""
+    return block(*args)
+
+
+def inputs(size: tuple[int, ...], device: str) -> list[torch.Tensor]:
+    kind = torch.bfloat16 if device == "cuda" else torch.float32
+    return [torch.randn(s, device=device, dtype=kind) for s in (size, size[-1:], size[-1:], size[-1:], size)]
+
+
+def run(lab: Lab) -> None:
+    for name, size in zip(("small", "large"), LARGE if lab.device == "cuda" else SMALL, strict=True):
+        torch.compiler.reset()
+        args = inputs(size, lab.device)
+        static, dynamic = torch.compile(fixed, dynamic=False), torch.compile(symbolic, dynamic=True)
+        with torch.no_grad():
+            us = lab.race(
+                {
+                    "static": lambda: static(*args),  # noqa: B023
+                    "again": lambda: static(*args),  # noqa: B023
+                    "dynamic": lambda: dynamic(*args),  # noqa: B023
+                },
+                n=200,
+            )
+        ratio = us["dynamic"]["p50"] / us["static"]["p50"]
+        lab.observe("control", {"static_us": us["static"], "again_us": us["again"]}, call=str(size), why="control")
+        lab.observe(
+            "default",
+            {"static_us": us["static"], "dynamic_us": us["dynamic"]},
+            call=str(size),
+            ask=name,
+            answer=sum(ratio >= bound for bound in (1 / 1.15, 1.15)),
+            why="ratio",
+        )
