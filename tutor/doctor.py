@@ -30,7 +30,7 @@ ROOM = 20 << 20
 #: Milliseconds after Esc from which a wait is felt.
 ESCAPE_MS = 50
 
-_NETWORK = ("nfs", "nfs4", "cifs", "smb3", "lustre", "beegfs", "gpfs", "fuse.sshfs", "9p", "ceph", "afs")
+NETWORK = ("nfs", "nfs4", "cifs", "smb3", "lustre", "beegfs", "gpfs", "fuse.sshfs", "9p", "ceph", "afs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def state_folder(folder: Path) -> Finding:
     trouble = _locks(folder)
     if trouble is not None:
         return _finding("state", "limited", "locks", "--state DIR", why=trouble, **place)
-    if kind in _NETWORK:
+    if kind in NETWORK:
         return _finding("state", "limited", "network", "--state DIR", **place)
     return _finding("state", "ok", "ok", **place)
 

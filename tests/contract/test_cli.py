@@ -143,7 +143,7 @@ def test_help_names_every_command_and_common_option(tutor: Tutor) -> None:
         "--python",
     ):
         assert word in said
-    for later in ("verify", "lab FILE", "rubric", "report", "submit", "class", "review"):
+    for later in ("verify", "lab FILE", "rubric", "report", "review"):
         assert later not in said
 
 

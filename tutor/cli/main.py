@@ -47,7 +47,7 @@ def _run(argv: Sequence[str]) -> int:
     if args.version:
         print(f"torch-compile-tutor {__version__}")
         return Exit.GOOD
-    if args.help:
+    if args.help or (args.command == "class" and args.action is None):
         from tutor.strings import text
 
         print(text(lang, f"cli.help-{args.command or 'tutor'}"), end="")
@@ -69,7 +69,8 @@ def _command(args: argparse.Namespace, lang: Lang) -> int:
         for notice in context.notices():
             out.hint(out.say(notice))
         told = len(context.notices())
-        command = import_module(f"tutor.cli.{args.command}")
+        name = f"class_{args.action}" if args.command == "class" else args.command
+        command = import_module(f"tutor.cli.{name}")
         gc.enable()
         code: int = command.run(context, args, out)
         for notice in context.notices()[told:]:

@@ -1,0 +1,29 @@
+"""`class grades`: where everybody stands, as a table, a CSV file or JSON."""
+
+from __future__ import annotations
+
+import argparse
+
+from tutor.cli.classes import opened, write_csv
+from tutor.cli.context import Context
+from tutor.cli.exits import Exit
+from tutor.cli.output import Output
+from tutor.grades import columns, grades, table_row
+
+
+def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001
+    """Give the grades. Raises Stop."""
+    with opened(args, out) as (folder, book, lesson, _):
+        rows = [table_row(grade, lesson) for grade in grades(book)]
+        head = columns(lesson)
+    if args.csv is not None:
+        write_csv(args.csv, head, ([row[column] for column in head] for row in rows))
+    if out.as_json:
+        out.emit({"schema": 1, "command": "class grades", "class": folder.id, "lesson": lesson.id, "grades": rows})
+    elif args.csv is not None:
+        out.result(out.text("class.csv-written", path=args.csv, count=len(rows)))
+    else:
+        out.result("  ".join(head))
+        for row in rows:
+            out.result("  ".join("-" if row[column] in (None, "") else str(row[column]) for column in head))
+    return Exit.GOOD

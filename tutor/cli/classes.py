@@ -1,0 +1,85 @@
+"""What every `class` command starts from: the folder, its lesson, its gradebook with the new hand-ins taken in."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tutor import catalog, class_book, intake
+from tutor.cli.exits import Exit, Stop
+from tutor.cli.output import Output
+from tutor.exchange import ClassFolder, ExchangeError
+from tutor.grades import csv_cell
+from tutor.line_file import write_whole
+from tutor.model import Lesson
+from tutor.paths import why
+
+if TYPE_CHECKING:
+    from tutor.gradebook.book import Gradebook
+
+
+class Opened(NamedTuple):
+    folder: ClassFolder
+    book: Gradebook
+    lesson: Lesson
+    taken: intake.Taken
+
+
+def directory(args: argparse.Namespace) -> Path:
+    """The class folder that was named. Raises Stop."""
+    if args.dir is None:
+        raise Stop("class.no-dir", action=args.action)
+    return Path(args.dir)
+
+
+@contextmanager
+def opened(args: argparse.Namespace, out: Output, *, is_new: bool = False) -> Iterator[Opened]:
+    """The class, after an intake: what is said of it is true now. Raises Stop."""
+    with saying_why():
+        folder = ClassFolder.open(directory(args))
+        try:
+            lesson = catalog.load(folder.lesson)
+        except catalog.CatalogError as error:
+            raise Stop("cli.lesson-broken", Exit.BROKE, why=str(error)) from error
+        book, notices = class_book.open_book(folder, is_new=is_new)
+        try:
+            for notice in notices:
+                out.hint(out.say(notice))
+            taken = intake.take_in(folder, book, lesson)
+            if taken.new or taken.refused:
+                out.hint(out.text("class.took", new=taken.new, refused=taken.refused))
+            yield Opened(folder, book, lesson, taken)
+        finally:
+            class_book.close_book(folder, book)
+
+
+@contextmanager
+def saying_why() -> Iterator[None]:
+    """Turns the errors of a class into Stop."""
+    try:
+        yield
+    except ExchangeError as error:
+        raise Stop.saying(error.message) from error
+    except Exception as error:
+        from tutor.gradebook import GradebookError
+
+        if isinstance(error, GradebookError):
+            raise Stop.saying(error.message) from error
+        raise
+
+
+def write_csv(path: str, head: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> None:
+    """A table for a spreadsheet, put in place at once. Raises Stop."""
+    text = io.StringIO(newline="")
+    table = csv.writer(text)
+    table.writerow(head)
+    table.writerows([csv_cell(cell) for cell in row] for row in rows)
+    try:
+        write_whole(Path(path), text.getvalue().encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise Stop("class.csv-failed", path=path, why=why(error)) from error

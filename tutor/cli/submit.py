@@ -1,0 +1,34 @@
+"""`submit`: hand in what there is, and show feedback to what was handed in."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tutor import handed_in
+from tutor.cli.context import Context
+from tutor.cli.exits import Exit, Stop
+from tutor.cli.output import Output
+from tutor.exchange import ClassFolder, ExchangeError
+from tutor.submission import Unacceptable
+
+
+def run(context: Context, args: argparse.Namespace, out: Output) -> int:
+    """Hand in. Raises Stop, StateError."""
+    if args.to is None:
+        raise Stop("class.submit-where")
+    try:
+        folder = ClassFolder.open(Path(args.to))
+        receipt, notices = handed_in.submit(context.journal.progress, context.lesson, context.folder, folder)
+    except (ExchangeError, Unacceptable) as error:
+        raise Stop.saying(error.message) from error
+    for notice in notices:
+        out.hint(out.say(notice))
+    if out.as_json:
+        out.emit({"schema": 1, "command": "submit", "lesson": context.lesson_id, "receipt": receipt.to_data()})
+    else:
+        out.result(out.text("class.submitted", number=receipt.number, path=receipt.folder, sha256=receipt.sha256[:16]))
+        out.result(out.text("class.submitted-kept", path=str(context.folder / "handed-in")))
+        if receipt.number > 1:
+            out.result(out.text("class.submitted-again"))
+    return Exit.GOOD

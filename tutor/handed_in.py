@@ -1,0 +1,66 @@
+"""What a learner keeps of their hand-ins: the file as it was sent and a receipt, in the lesson's state folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tutor import __version__
+from tutor.exchange import ClassFolder, ExchangeError, Receipt, hand_in
+from tutor.line_file import write_whole
+from tutor.model import Lesson, Message
+from tutor.paths import make_private, why
+from tutor.progress import Progress
+from tutor.submission import Author, body_of, read, seal
+
+
+def myself() -> Author:
+    """This process's user."""
+    return Author(os.geteuid(), login_of(os.geteuid()))
+
+
+def login_of(uid: int) -> str:
+    """The name of a user of this machine, `uid-<number>` for one that it does not know."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid-{uid}"
+
+
+def receipts(state: Path) -> list[Receipt]:
+    """The receipts in the lesson's folder `state`, oldest first. Raises ExchangeError for one that cannot be read."""
+    found: list[Receipt] = []
+    for path in sorted((state / "handed-in").glob("*.receipt.json")):
+        try:
+            table = json.loads(path.read_bytes())
+            found.append(Receipt(**{name: table[name] for name in Receipt._fields}))
+        except OSError as error:
+            raise ExchangeError("class.unusable", path=str(path), why=why(error)) from error
+        except (ValueError, KeyError, TypeError):
+            raise ExchangeError("class.damaged", path=str(path)) from None
+    return found
+
+
+def submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder) -> tuple[Receipt, list[Message]]:
+    """Hand in what there is, and keep a receipt. Raises ExchangeError, submission.Unacceptable, paths.StateError."""
+    if folder.lesson != lesson.id:
+        raise ExchangeError("class.submit-lesson", wanted=folder.lesson, lesson=lesson.id)
+    number = 1 + max((receipt.number for receipt in receipts(state)), default=0)
+    made = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    reply = secrets.token_hex(16)
+    raw = seal(body_of(progress, lesson, myself(), made=made, number=number, reply=reply, tutor=__version__))
+    digest = read(raw).sha256  # our own file has to pass our own reader, before anybody relies on it
+    kept = state / "handed-in"
+    make_private(kept)
+    try:
+        write_whole(kept / f"{number:04}.json", raw)
+        name, notices = hand_in(folder, raw)
+        receipt = Receipt(str(folder.path), folder.id, name, digest, number, made, reply)
+        write_whole(kept / f"{number:04}.receipt.json", json.dumps(receipt.to_data(), indent=1).encode())
+    except OSError as error:
+        raise ExchangeError("class.unusable", path=str(kept), why=why(error)) from error
+    return receipt, notices
