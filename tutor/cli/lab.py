@@ -1,0 +1,119 @@
+"""`lab FILE`: a function of your own under torch.compile, call by call, beside eager."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tutor.cli import files
+from tutor.cli.context import Context
+from tutor.cli.demo import CODES, cancelled_by_ctrl_c
+from tutor.cli.demo_text import Show
+from tutor.cli.exits import Exit, Stop
+from tutor.cli.output import Output
+from tutor.lab import protocol
+from tutor.lab.host import LabHost, LabSettings
+from tutor.lab.protocol import Outcome
+from tutor.lab.task import task
+from tutor.lab.watched import Watched
+
+#: No file of one function and its calls is longer, in bytes.
+FILE_MAX = 1 << 20
+
+
+def run(context: Context, args: argparse.Namespace, out: Output) -> int:
+    """Run FILE's calls. Raises Stop."""
+    if args.file is None:
+        raise Stop("lab_file.no-file")
+    path = Path(args.file).absolute()
+    source = files.read_bounded(path, FILE_MAX)
+    if len(source) > FILE_MAX:
+        raise Stop("lab_file.too-large", path=str(path), most=FILE_MAX)
+    if b"\0" in source:
+        raise Stop("lab_file.binary", path=str(path))
+    backend = args.backend if args.backend is not None else "inductor" if args.mode is not None else None
+    if args.mode is not None and backend != "inductor":
+        raise Stop("lab_file.mode", backend=str(backend))
+    params = {
+        "file": str(path),
+        "fn": args.fn,
+        "calls": args.calls,
+        "dynamic": args.dynamic,
+        "fullgraph": args.fullgraph,
+        "mode": args.mode,
+        "backend": None if backend == "eager" else backend,
+    }
+    watched = Watched()
+    host = LabHost(LabSettings(python=context.settings.python, launcher=context.settings.launcher))
+    demo = task("file")
+    try:
+        ran = host.start(demo, device=args.device, params=params)
+        with cancelled_by_ctrl_c(ran), Show(demo, out) as show:
+            for event in ran:
+                if event["event"] == "observation":
+                    for made in watched.take(event["series"], event["call"], event["values"], event["said"]):
+                        _tell({"schema": 1, **made}, out)
+                    continue
+                if event["event"] in ("progress", "output") or event.get("outcome", "ok") != "ok":
+                    show.event(event)
+                if out.as_json and event["event"] in ("output", "ended"):
+                    out.emit(_in_words(event, watched, out))
+    finally:
+        host.close()
+    return _end(watched, Outcome(event["outcome"]), out)
+
+
+def _in_words(event: dict[str, Any], watched: Watched, out: Output) -> dict[str, Any]:
+    """An event for programs; the summary comes before the end."""
+    said = dict(event)
+    if event["event"] == "ended" and watched.calls:
+        out.emit({"schema": 1, "event": "summary", **_summary(watched, out)})
+    if isinstance(said.get("message"), dict):
+        said["message"] = out.say(protocol.message(said["message"]))
+    return said
+
+
+def _summary(watched: Watched, out: Output) -> dict[str, Any]:
+    advice = [{"id": name, "text": out.say(message)} for name, message in watched.advice()]
+    return {**watched.summary(), "advice": advice}
+
+
+def _end(watched: Watched, outcome: Outcome, out: Output) -> Exit:
+    if watched.problem is not None:
+        missing, names = watched.problem
+        raise Stop("lab_file.missing", name=missing, names=names or "-")
+    if watched.calls and not out.as_json:
+        summary = watched.summary()
+        out.result(out.text("lab_file.summary", **{name: summary[name] for name in _COUNTS}))
+        for _, message in watched.advice():
+            out.result("  " + out.say(message))
+    counts = watched.summary()
+    if outcome is Outcome.OK and (counts["differs"] or counts["errors"]):
+        return Exit.FAILS
+    return CODES[outcome]
+
+
+_COUNTS = ("graphs", "breaks", "recompiles", "eager_calls")
+
+
+def _tell(event: dict[str, Any], out: Output) -> None:
+    """One event of the contract, for a program or for people."""
+    if out.as_json:
+        out.emit(event)
+        return
+    match event["event"]:
+        case "call":
+            key = "lab_file.call-error" if event["error"] else "lab_file.call"
+            how = {True: "same", False: "other", None: "unknown"}[event["same_as_eager"]]
+            same = out.text(f"lab_file.eager-{how}")
+            served = out.text("lab_file.new") if event["compiled"] else out.text("lab_file.old")
+            shown = {"i": event["i"], "args": event["args"], "served_by": event["served_by"], "same": same}
+            out.result(out.text(key, **shown, how=served, why=event["error"] or event["why"] or "-"))
+        case "graph":
+            lines = ", ".join(map(str, event["lines"])) or "-"
+            guards = event["guards"] if event["guards"] is not None else "-"
+            out.result(out.text("lab_file.graph", id=event["id"], ops=event["ops"], guards=guards, lines=lines))
+        case "break":
+            key = "lab_file.break-whole" if event["whole_frame_eager"] else "lab_file.break"
+            out.result(out.text(key, line=event["line"], text=event["text"] or "-", reason=event["reason"] or "-"))
