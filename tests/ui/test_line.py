@@ -308,3 +308,14 @@ def test_the_screen_process_never_loads_torch(env: dict[str, str]) -> None:
         assert not re.search(r"libtorch|/torch/", maps)
         t.press("ctrl+q")
         assert t.wait_for_exit() == 0
+
+
+@pytest.mark.parametrize(
+    ("packet", "text"),
+    [(b"abx\x7fy", "aby"), (b"ab\x1b[D\x1b[DQ", "Qab"), (b"ab\x1b[Hx\x1b[F)", "ab)"), (b"ab\x15cd", "cd")],
+)
+def test_letters_do_not_overtake_the_keys_before_them(env: dict[str, str], packet: bytes, text: str) -> None:
+    with tutor(env) as t:
+        in_blank(begun(t))
+        t.write(packet)
+        t.wait(lambda s: f"return {text}" in s.text)

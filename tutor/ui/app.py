@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import os
 import signal
@@ -11,8 +10,7 @@ from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from textual import events, on
-from textual.app import App
+from textual import on
 from textual.binding import Binding
 from textual.worker import Worker, WorkerState
 
@@ -24,6 +22,7 @@ from tutor.ui import escape
 from tutor.ui.box import Box, look, remember, remembered
 from tutor.ui.checker import Checker
 from tutor.ui.frame_diff import FrameDiffApp
+from tutor.ui.key_order import KeyOrderApp
 from tutor.ui.learner import LearnerScreen
 from tutor.ui.overlays import Overlays, dropped_message
 from tutor.ui.panes.base import Pane
@@ -35,11 +34,9 @@ if TYPE_CHECKING:
 
 #: A check that takes longer than this is announced, in seconds.
 SLOW_S = 0.4
-#: How long a key may take before the next one is read all the same, in seconds.
-PATIENCE_S = 1.0
 
 
-class TutorApp(Overlays, FrameDiffApp[None]):
+class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
     """One learner, one lesson."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -68,29 +65,6 @@ class TutorApp(Overlays, FrameDiffApp[None]):
         before = remembered()
         if before is not None:
             self.box_known(before)
-
-    async def on_event(self, event: events.Event) -> None:
-        """A key or a paste is done with before the next one is read.
-
-        Textual hands a key to whoever has the focus at that moment and goes on; keys that arrive in one packet, as they
-        do on a slow line, would all go to the first of them.
-        """
-        fresh = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
-        await super().on_event(event)
-        if fresh and self.is_running:
-            try:
-                await asyncio.wait_for(self._digested(), PATIENCE_S)
-            except TimeoutError:
-                return  # Something takes long; keys go on, as they would without this.
-
-    async def _digested(self) -> None:
-        """Until the widget with the focus, and each one that it is in, has read all that was posted to it before."""
-        for node in (self.screen.focused or self.screen).ancestors_with_self:
-            if isinstance(node, App):
-                return
-            read = asyncio.Event()
-            if node.call_later(read.set):
-                await read.wait()
 
     def on_mount(self) -> None:
         if threading.current_thread() is threading.main_thread():
