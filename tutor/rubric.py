@@ -26,7 +26,7 @@ QUOTES = 2
 #: The longest quote, in characters of the text: longer clauses are cut to what was recognised.
 QUOTE_MAX = 70
 #: A shorter one takes the clause before it along, in characters.
-SHORT = 8
+SHORT = 6
 #: All concepts of one piece of evidence stand within this many characters.
 REACH = 70
 #: Two subjects closer than this are named together, and what follows is said of neither.
@@ -269,7 +269,10 @@ class _Reading:
                     return ()
                 found.append(spans)
         found.sort()
-        return tuple(sorted(set(map(self._quote, found[: 3 * QUOTES]))))[:QUOTES]
+        quotes = sorted(set(map(self._quote, found[: 3 * QUOTES])))
+        # Of two where one holds the other, the shorter one says it.
+        short = [one for one in quotes if not any(_holds(one, other) for other in quotes if other != one)]
+        return tuple(short[:QUOTES])
 
     def _together(self, one: Evidence) -> Iterator[list[Span]]:
         """For each place of the first concept, the nearest places of the others."""
@@ -381,6 +384,10 @@ class _Reading:
         # A Chinese character carries about as much as two others.
         size = len(clause) + (0 if clause.isascii() else len(clause) // 2)
         return size >= COPIED and clause in self._reference
+
+
+def _holds(one: Quote, other: Quote) -> bool:
+    return one.start <= other.start and other.end <= one.end
 
 
 def _overlap(one: Span, other: Span) -> bool:

@@ -69,6 +69,14 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     verify = command("verify")
     verify.add_argument("claims", nargs="*")
     verify.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    rubric = command("rubric")
+    rubric.add_argument("question", nargs="?")
+    rubric.add_argument("file", nargs="?")
+    report = command("report")
+    report.set_defaults(as_json=False)
+    report.add_argument("--html", metavar="F")
+    report.add_argument("--md", metavar="F")
+    report.add_argument("--json", metavar="F", dest="json_file")
     watch = command("watch")
     watch.add_argument("file", nargs="?")
     status, doctor = command("status"), command("doctor")
@@ -77,7 +85,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     lesson.add_argument("dir", nargs="?")
     submit = command("submit")
     submit.add_argument("--to", metavar="CLASS_DIR")
-    for each in (check, demo, lab, verify, watch, status, doctor, lesson, submit, *_class(command("class"), common)):
+    told = (check, demo, lab, verify, rubric, watch, status, doctor, lesson, submit)
+    for each in (*told, *_class(command("class"), common)):
         each.add_argument("--json", action="store_true", dest="as_json")
     return parser.parse_args(argv, argparse.Namespace(help=False, state=None, lang=None, lesson_id=None, python=None))
 

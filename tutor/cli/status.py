@@ -22,12 +22,15 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
                 "command": "status",
                 "lesson": lesson.id,
                 "points": {"self": now.points, "final": now.final, "of": now.of},
+                "state_of_score": now.state,
                 "parts": [
                     {
                         "id": part.id,
                         "points": part.points,
                         "of": part.of,
                         "giver": part.giver,
+                        "who": part.who,
+                        "when": part.when,
                         "needs": out.say(part.needs) if part.needs else None,
                     }
                     for part in now.parts
@@ -49,12 +52,13 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
 
 
 def _show(now: Score, caught: int, wrong: int, out: Output) -> None:
-    out.result(out.text("cli.status-head", points=now.points, of=now.of))
+    head = "cli.status-head" if now.final is None else f"cli.status-{now.state}"
+    out.result(out.text(head, points=now.points, of=now.of))
     for part in now.parts:
         words = [
             out.text(f"scoring.part-{part.id}"),
             f"{part.points}/{part.of}",
-            out.text(f"scoring.giver-{part.giver}"),
+            out.text(f"scoring.giver-{part.giver}") + (f" ({part.who}, {part.when})" if part.who else ""),
             out.text("cli.status-caught", count=caught, of=wrong) if part.id == "edge" and caught else "",
             out.say(part.needs) if part.needs else "",
         ]
