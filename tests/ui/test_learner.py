@@ -17,6 +17,7 @@ from tutor.paths import StateError
 from tutor.ui import commands
 from tutor.ui.panes.code import CodePane
 from tutor.ui.panes.lab import LabPane
+from tutor.ui.panes.lab_tab import VIEWS, LabTab
 
 __all__ = ["box"]
 
@@ -383,10 +384,15 @@ async def test_every_command_has_words_in_both_languages_and_a_handler(box: Box8
         for tab in commands.TABS:
             await learner.app.learner.show_tab(tab)
             await learner.pilot.pause()
+        lab = learner.app.learner.panes["lab"]
+        assert isinstance(lab, LabTab)
+        for name in VIEWS:
+            await lab.show(name)
         panes = [
             learner.app.learner,
             learner.app.learner.lesson,
             *(p.front for p in learner.app.learner.panes.values()),
+            *lab.views.values(),
         ]
         for command in commands.COMMANDS:
             assert any(hasattr(pane, f"do_{command.id}") for pane in panes), command.id
@@ -598,6 +604,8 @@ async def test_wide_shows_lesson_and_work_and_z_folds(box: Box80) -> None:
 @pytest.mark.parametrize("theme", ["dark", "light", "ansi-dark", "ansi-light", "mono"])
 async def test_themes_change_live(box: Box80, theme: str) -> None:
     async with box.open() as learner:
+        seen = {**result("differs"), "claims": {"fusion-speedup": "differs"}}
+        learner.store.add_evidence(seen)
         await learner.press("n", "n", "n", "n")
         while learner.app.theme_name != theme:
             learner.app.learner.do_theme()

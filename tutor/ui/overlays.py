@@ -163,6 +163,21 @@ class Overlays(App[None]):
             keys="cite_foot",
         )
 
+    async def cite_there(self, evidence: str) -> None:
+        """Put one piece of evidence into the answer that was written last, the first question's if there is none."""
+        from tutor.ui.panes.answer import AnswerPane
+
+        ids = [question.id for question in self.store.lesson.questions]
+        last = self.store.progress.last_draft
+        await self.learner.show_tab(last if last in ids else ids[0])
+        pane = self.learner.active
+        editor = pane.editor()
+        if not isinstance(pane, AnswerPane) or editor is None:
+            self.learner.say(text(self.store.lang, "lab_views.cite-locked", id=evidence))
+            return
+        pane.insert(f"[{evidence}]")
+        self.learner.set_focus(editor)
+
 
 def dropped_message(store: Store) -> Message:
     """What the last session left behind when its line dropped or its process died."""

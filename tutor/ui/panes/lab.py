@@ -155,6 +155,9 @@ class LabPane(LabView):
         self._start(self.demo)
         return True
 
+    def cited(self) -> str | None:
+        return self.view.evidence or next(reversed(self.store.progress.evidence), None)
+
     # --- a run -------------------------------------------------------------------------------------------------------
 
     def _start(self, demo: Demo) -> None:

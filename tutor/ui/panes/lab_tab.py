@@ -16,7 +16,7 @@ from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 
-VIEWS = ("demos", "requests", "breaks", "layers")
+VIEWS = ("demos", "requests", "breaks", "layers", "evidence")
 
 
 class LabTab(Pane):
@@ -64,10 +64,13 @@ class LabTab(Pane):
     def _make(self, name: str) -> LabView:
         # Imported when opened, as the tabs are.
         from tutor.ui.panes.lab_breaks import BreaksView
+        from tutor.ui.panes.lab_evidence import EvidenceView
         from tutor.ui.panes.lab_layers import LayersView
         from tutor.ui.panes.lab_requests import RequestsView
 
-        kinds: dict[str, type[LabView]] = {view.place: view for view in (RequestsView, BreaksView, LayersView)}
+        kinds: dict[str, type[LabView]] = {
+            view.place: view for view in (RequestsView, BreaksView, LayersView, EvidenceView)
+        }
         return kinds[name](self.store, self.theme_name)
 
     async def _turn(self, step: int) -> bool:

@@ -105,6 +105,18 @@ class LabView(ListPane):
                 return
         self.say(self.lv("not-found", words=wanted))
 
+    def cited(self) -> str | None:
+        """The id of the evidence that `c` puts into an answer, None when there is none here."""
+        return None
+
+    async def do_cite(self) -> None:
+        """Put the evidence into the answer that was written last, and go there."""
+        name = self.cited()
+        if name is None:
+            self.say(self.tr("evidence_empty"))
+        else:
+            await self.tutor.cite_there(name)
+
     # --- a run -------------------------------------------------------------------------------------------------------
 
     def start(self, demo: Demo, **asked: Any) -> bool:

@@ -76,8 +76,8 @@ def list_lines(
     return out + evidence_lines(evidence, lang, width)
 
 
-def evidence_lines(evidence: Sequence[Evidence], lang: Lang, width: int) -> list[Line]:
-    """A line each, newest first; items are `evidence:ID`."""
+def evidence_lines(evidence: Sequence[Evidence], lang: Lang, width: int, *, marked: str | None = None) -> list[Line]:
+    """A line each, newest first; items are `evidence:ID`. With `marked`, an id or empty, that one begins with `=`."""
     out = []
     for one in reversed(evidence):
         here = one.record["source"] == Source.MEASURED
@@ -87,8 +87,12 @@ def evidence_lines(evidence: Sequence[Evidence], lang: Lang, width: int) -> list
             else (text(lang, "ui.evidence_recorded", id=one.id), "recorded")
         )
         verdicts = ", ".join(f"{c}: {verdict_word(Verdict(v), lang)}" for c, v in one.record["claims"].items())
-        words = f" {one.at[:16].replace('T', ' ')}Z  {safe_text(verdicts)}"
-        out.append(line(label, fit(words, width - cell_len(label[0])).rstrip(), item=f"evidence:{one.id}"))
+        words = f" {one.at[:16].replace('T', ' ')}Z  {verdicts or one.record['demo']}"
+        if one.record["environment"].get("contended") is True:
+            words += "  " + text(lang, "lab_views.contended")
+        lead = "" if marked is None else "= " if one.id == marked else "  "
+        room = width - len(lead) - cell_len(label[0])
+        out.append(line((lead, "strong"), label, fit(safe_text(words, 400), room).rstrip(), item=f"evidence:{one.id}"))
     return out
 
 

@@ -1,0 +1,101 @@
+"""What a piece of evidence says in numbers: its timings, how much faster it was, and how two runs differ (pure)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+#: The values that were timed without torch.compile begin so.
+_EAGER = "eager"
+_SPREAD = ("n", "p50", "p95", "p99", "max")
+
+
+class Timing(NamedTuple):
+    """One spread: of which series and call, the value's name, its unit, and n, p50, p95, p99, max."""
+
+    series: str
+    call: str
+    name: str
+    unit: str
+    n: int
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+class Speedup(NamedTuple):
+    """Eager time over compiled time for one call, at the median and in the tail; under 1 compiled is slower."""
+
+    series: str
+    call: str
+    name: str
+    p50: float
+    p99: float
+
+
+class Change(NamedTuple):
+    """One value that two runs do not share; a side that lacks it is None."""
+
+    where: str
+    one: str | None
+    other: str | None
+
+
+def timings(record: Mapping[str, Any]) -> list[Timing]:
+    """Every spread of a record, in the order it was observed."""
+    units = record.get("units", {})
+    found = []
+    for series, table in record["observed"].items():
+        for name, values in table.items():
+            for place, value in enumerate(values):
+                if isinstance(value, Mapping) and all(part in value for part in _SPREAD):
+                    spread = (value[part] for part in _SPREAD)
+                    found.append(Timing(series, _call(table, place), name, str(units.get(name, "us")), *spread))
+    return found
+
+
+def _call(table: Mapping[str, Any], place: int) -> str:
+    calls = table.get("call", ())
+    return str(calls[place] or "") if place < len(calls) else ""
+
+
+def speedups(record: Mapping[str, Any]) -> list[Speedup]:
+    """For each call that was timed eager and otherwise, how much faster the other was."""
+    found = []
+    every = timings(record)
+    for base in every:
+        if not base.name.startswith(_EAGER):
+            continue
+        for one in every:
+            same_call = (one.series, one.call) == (base.series, base.call)
+            if same_call and not one.name.startswith(_EAGER) and one.p50 > 0 and one.p99 > 0:
+                found.append(Speedup(one.series, one.call, one.name, base.p50 / one.p50, base.p99 / one.p99))
+    return found
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Change]:
+    """What differs between two records: where they were made, verdicts, and what was observed."""
+    left, right = dict(_flat(one)), dict(_flat(other))
+    names = [*left, *(name for name in right if name not in left)]
+    return [Change(name, left.get(name), right.get(name)) for name in names if left.get(name) != right.get(name)]
+
+
+def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in record["environment"].items():
+        yield f"environment.{name}", _shown(value)
+    for claim, verdict in record["claims"].items():
+        yield claim, str(verdict)
+    for series, table in record["observed"].items():
+        for name, values in table.items():
+            yield f"{series}.{name}", _shown([_median(value) for value in values])
+
+
+def _median(value: Any) -> Any:
+    """Of a spread the median alone: two runs never share all five numbers."""
+    return value["p50"] if isinstance(value, Mapping) and "p50" in value else value
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,91 @@
+"""One run's timings with their tails, and two runs side by side, as lines."""
+
+from __future__ import annotations
+
+from tutor.lab import findings
+from tutor.lab.findings import Timing
+from tutor.literals import safe_text
+from tutor.model import Lang, Source
+from tutor.progress import Evidence
+from tutor.strings import text
+from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
+
+#: How far a bar of a speedup goes: 1x is at a quarter of it.
+_BAR, _UNIT = 32, 8
+#: Rows of differences that are shown.
+DIFFERENCES = 40
+
+
+def _label(one: Evidence, lang: Lang) -> Part:
+    here = one.record["source"] == Source.MEASURED
+    key = "ui.evidence_here" if here else "ui.evidence_recorded"
+    return text(lang, key, id=one.id), "measured" if here else "recorded"
+
+
+def timing_lines(one: Evidence, lang: Lang, width: int) -> list[Line]:
+    """The chosen run's timings with a bar that shows the tail, and how much faster compiled was."""
+    found = findings.timings(one.record)
+    if not found:
+        return []
+    out = [BLANK, line(_label(one, lang), ("  " + text(lang, "lab_views.timings"), "title"))]
+    longest = max(timing.max for timing in found)
+    for timing in found:
+        out += _timing(timing, longest, lang, width)
+    speedups = findings.speedups(one.record)
+    if speedups:
+        out += [BLANK, line((text(lang, "lab_views.speedups"), "title"))]
+        for each in speedups:
+            role: Role = "good" if each.p50 >= 1 else "bad"
+            bar = fit("#" * min(_BAR, max(1, round(each.p50 * _UNIT))), _BAR)
+            bar = bar[: _UNIT - 1] + "|" + bar[_UNIT:]
+            slower = "" if each.p50 >= 1 else "  " + text(lang, "lab_views.slower")
+            ratio = f"  {each.p50:.2f}x  p99 {each.p99:.2f}x{slower}"
+            out += wrap(
+                [(safe_text(f"{each.call or each.series}  {each.name}"), "plain")], width, first="  ", rest="    "
+            )
+            out.append(line("    ", (bar, role), (fit(ratio, max(1, width - _BAR - 4)).rstrip(), role)))
+    return out
+
+
+def _timing(timing: Timing, longest: float, lang: Lang, width: int) -> list[Line]:
+    name = safe_text(f"{timing.call or timing.series}  {timing.name}")
+    numbers = text(
+        lang,
+        "lab_views.spread",
+        n=timing.n,
+        p50=f"{timing.p50:.4g}",
+        p95=f"{timing.p95:.4g}",
+        p99=f"{timing.p99:.4g}",
+        max=f"{timing.max:.4g}",
+        unit=timing.unit,
+    )
+    size = max(10, min(60, width - 6))
+    at = [
+        round(size * value / longest) if longest > 0 else 0
+        for value in (timing.p50, timing.p95, timing.p99, timing.max)
+    ]
+    bar, before = "", 0
+    for mark, end in zip("#+-.", at, strict=True):
+        bar, before = bar + mark * max(0, end - before), max(before, end)
+    return [
+        *wrap([(name, "plain")], width, first="  ", rest="    "),
+        line((fit("    " + numbers, width).rstrip(), "measured")),
+        line("    ", (bar or "#", "muted")),
+    ]
+
+
+def compared_lines(one: Evidence, other: Evidence, lang: Lang, width: int) -> list[Line]:
+    """What differs between two runs, the marked one first."""
+    out = [BLANK, line((text(lang, "lab_views.compared", one=one.id, other=other.id), "title"))]
+    changes = findings.differences(one.record, other.record)
+    if not changes:
+        return [*out, line((text(lang, "lab_views.compared-same"), "plain"))]
+    for change in changes[:DIFFERENCES]:
+        out += wrap([(safe_text(change.where), "strong")], width, first="  ", rest="    ")
+        for evidence, value in ((one, change.one), (other, change.other)):
+            shown = "-" if value is None else safe_text(value, 400)
+            head = f"    {evidence.id}  "
+            out += wrap([(shown, "plain")], width, first=head, rest=" " * len(head))
+    if len(changes) > DIFFERENCES:
+        out.append(line((text(lang, "lab_views.compared-more", more=len(changes) - DIFFERENCES), "muted")))
+    return out
