@@ -75,8 +75,9 @@ class KeyLine(LinesView, can_focus=True):
         parts: list[Part] = []
         room = self.size.width or 10_000
         self._shown = 0
+        wide = sum(cell_len(key.words) + 2 for key in self._keys) - 2 > room
         for n, key in enumerate(self._keys):
-            gap = " | " if self.has_focus else "  "
+            gap = " | " if self.has_focus else " " if wide else "  "
             lead = gap if n else (" " if self.has_focus else "")
             if room < cell_len(lead + key.words):
                 break
@@ -108,10 +109,10 @@ class KeyLine(LinesView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
-        at = 0
-        for n, key in enumerate(self._keys[: self._shown]):
-            at += len("  ") if n else 0
-            if at <= event.x < at + cell_len(key.words):
-                self.post_message(self.Chosen(key.command))
+        at, words = 0, {key.words: key.command for key in self._keys}
+        for part, _ in self.lines[0].parts:
+            at += cell_len(part)
+            if event.x < at:
+                if part in words:
+                    self.post_message(self.Chosen(words[part]))
                 return
-            at += cell_len(key.words)
