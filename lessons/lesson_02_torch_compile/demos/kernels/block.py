@@ -36,7 +36,6 @@ def row_kernel(
     BLOCK: tl.constexpr,
     GELU: tl.constexpr,
     READ: tl.constexpr,
-    WRITE: tl.constexpr,
 ):
     """One program, one row of H columns, in registers from the load to the store."""
     row = tl.program_id(0).to(tl.int64)
@@ -54,7 +53,7 @@ def row_kernel(
     # These come late on purpose: held from the start they would cost registers, and with them rows in flight.
     y = d * rstd * tl.load(weight + c, mask=inside, other=0.0).to(tl.float32)
     y += tl.load(shift + c, mask=inside, other=0.0).to(tl.float32) + r.to(tl.float32)
-    tl.store(out + row * out_stride + c, y.to(out.dtype.element_ty), mask=inside, eviction_policy=WRITE)
+    tl.store(out + row * out_stride + c, y.to(out.dtype.element_ty), mask=inside)
 
 
 @triton.jit
@@ -104,24 +103,23 @@ def wide_row_kernel(
 
 @dataclass(frozen=True)
 class Launch:
-    """How a kernel is launched: warps of 32 threads a row, and what the L2 cache is told about lines that are read and
-    written ("evict_first": not needed again; empty: nothing)."""
+    """How a kernel is launched: warps of 32 threads a row, and what the L2 cache is told about the rows that are read
+    ("evict_first": they are not needed again; empty: nothing)."""
 
     warps: int
     read: str = ""
-    write: str = ""
 
 
 def launch_for(rows: int, hidden: int, l2_bytes: int, element_bytes: int = 2) -> Launch:
     """The launch that measured best on an H200 (see recorded/kernels.md).
 
-    Many rows: as few warps a row as hold it, 4 at least, so that many rows are in flight. A few waves of rows: what
-    counts is how soon the last row is done, so twice the warps; and since everything almost fits in L2, lines that are
-    done with go first.
+    Many rows: as few warps a row as hold it, 4 at least, so that many rows are in flight. When everything fits in L2
+    there are only a few waves of rows: what counts is how soon the last one is done, so twice the warps, and what was
+    read makes room for what is written. With more data than L2 the same advice costs a tenth.
     """
     warps = min(32, max(4, triton.next_power_of_2(hidden) // 1024))
     if 3 * rows * hidden * element_bytes <= l2_bytes:
-        return Launch(min(32, 2 * warps), "evict_first", "evict_first")
+        return Launch(min(32, 2 * warps), "evict_first")
     return Launch(warps)
 
 
@@ -169,7 +167,7 @@ def fused_block(
     options = {"num_warps": launch.warps, "enable_fp_fusion": True}
     if hidden <= WIDEST_IN_REGISTERS:
         block = triton.next_power_of_2(hidden)
-        row_kernel[(rows,)](*args, block, gelu, launch.read, launch.write, **options)
+        row_kernel[(rows,)](*args, block, gelu, launch.read, **options)
     else:
         wide_row_kernel[(rows,)](*args, WIDE_PIECE, gelu, **{**options, "num_warps": 8})
     return out

@@ -13,6 +13,8 @@ import torch
 Side = Callable[[], object]
 #: Written before each call whose cache is to be cold: several times the L2 of any GPU so far.
 FLUSH_BYTES = 256 * 1024 * 1024
+#: Calls before each one whose cache is to be warm. They also keep the device busy until the host has issued that one.
+WARM_CALLS = 4
 
 
 def replay_of(side: Side) -> Side:
@@ -33,7 +35,7 @@ def replay_of(side: Side) -> Side:
 def device_times(sides: Mapping[str, Side], *, n: int, cold: bool) -> dict[str, list[float]]:
     """Microseconds from event to event of `n` calls of each side, the sides taking turns.
 
-    Warm means that a side runs twice and the second call counts, so that the cache holds what it left there itself.
+    With a warm cache it holds what the side's own calls just before have left there.
     """
     flush = torch.empty(FLUSH_BYTES if cold else 0, dtype=torch.int8, device="cuda")
     for side in sides.values():
@@ -44,7 +46,7 @@ def device_times(sides: Mapping[str, Side], *, n: int, cold: bool) -> dict[str, 
         for name, side in sides.items():
             if cold:
                 flush.zero_()
-            else:
+            for _ in range(0 if cold else WARM_CALLS):
                 side()
             begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             begin.record()
