@@ -26,6 +26,8 @@ EXERCISE_ROWS, EXERCISE_CELLS = 22, 76
 Rows = Callable[[Lesson, Step, Lang, int], int]
 
 _FILES = re.compile(r"(lesson|claims|figures|rubric)\.toml|demos/\w+\.(toml|py)|recorded/\w+\.[\w.-]+\.jsonl")
+#: A package that demos share, and what its own bench recorded.
+_PACKAGE_FILES = re.compile(r"demos/(\w+)/\w+\.py|recorded/(\w+)\.(?:[\w.-]+\.jsonl|md)")
 _MACHINE = re.compile(r"[^,]+, torch \d+\.\d+")
 _MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 _SAID = (Verdict.HOLDS, Verdict.CONDITIONAL, Verdict.DIFFERS)
@@ -95,13 +97,16 @@ def _strays(lesson: Lesson) -> Iterator[Problem]:
     known |= {f"{part}/{lesson.exercise.function}.py" for part in ("exercise", "reference")}
     known.add("recorded/verdicts.md")
     known |= {f"reference/{lang}/{question.id}.md" for question in lesson.questions for lang in LANGS}
+    packages = {path.parent.name for path in lesson.folder.glob("demos/*/__init__.py")}
     for path in sorted(lesson.folder.rglob("*")):
         if path.is_dir() or "__pycache__" in path.parts:
             continue
         name = path.relative_to(lesson.folder).as_posix()
         owner = path.name.partition(".")[0].replace("_", "-")
         listed = _FILES.fullmatch(name) and (path.parent == lesson.folder or owner in lesson.demos)
-        if name not in known and not listed:
+        in_package = _PACKAGE_FILES.fullmatch(name)
+        shared = in_package and packages.intersection(in_package.groups())
+        if name not in known and not listed and not shared:
             yield _problem(name, "stray")
 
 

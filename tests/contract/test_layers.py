@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: Forked and walled in; never imported by the tutor.
 WALLED = {"tutor.sandbox.child", "tutor.sandbox.zygote", "tutor.sandbox.boot"}
-#: What the children may use: themselves and the standard library.
-CHILD_ROOM = {"torch", "triton", "parent", "child", "probe", "machine", "timing"}
+#: What the children may use: themselves, the demos' own package of kernels, and the standard library.
+CHILD_ROOM = {"torch", "triton", "parent", "child", "probe", "machine", "timing", "kernels"}
 
 
 def modules() -> dict[str, Path]:

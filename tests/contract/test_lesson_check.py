@@ -51,6 +51,7 @@ MUTATIONS: dict[str, tuple[str, str, Callable[[Path], None]]] = {
     "a forgotten draft": ("stray", "zh/hit-old.md", added("zh/hit-old.md", "# old\n")),
     "a file from an editor": ("stray", "claims.toml~", added("claims.toml~", "")),
     "a recording of no demo": ("stray", "recorded/gone.cpu.jsonl", added("recorded/gone.cpu.jsonl", "{}\n")),
+    "notes in a package": ("stray", "demos/kernels/notes.txt", added("demos/kernels/notes.txt", "")),
     "no blank": ("blank", EXERCISE, edited(EXERCISE, "______", "guarded_shape")),
     "two blanks": ("blank", EXERCISE, edited(EXERCISE, "return ______", "return ______, ______")),
     "an exercise too long": ("exercise_rows", EXERCISE, added(EXERCISE, "# more\n" * 3)),
