@@ -6,11 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tutor import catalog, strings
-from tutor.lab import transcripts, verdicts
+from tutor.lab import transcripts, verdict_table, verdicts
 from tutor.model import LANGS, Demo, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,6 +88,63 @@ def test_a_rule_names_only_what_a_run_observes(demo: Demo) -> None:
         result = next(event for event in transcripts.replay(demo, path) if event["event"] == "result")
         for said in result["because"].values():
             assert said["key"] not in ("lab.because-missing", "lab.because-kind")
+
+
+def test_every_claim_has_an_experiment() -> None:
+    assert {claim for demo in DEMOS for claim in demo.claims} == set(CLAIMS)
+    assert all(claim.demo in {demo.name for demo in DEMOS} for claim in CLAIMS.values())
+
+
+def spoiled(value: Any, up: bool) -> Any:
+    """A value of the same kind that no control expects."""
+    if isinstance(value, str) and re.fullmatch(r"\d+/\d+.*", value):
+        return "eager"
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float)):
+        return value * 1e6 + 1e6 if up else -1
+    if isinstance(value, dict):
+        return {name: spoiled(item, up) for name, item in value.items()}
+    return "otherwise"
+
+
+RULES = [(demo, claim, rule) for demo in DEMOS for claim in demo.claims for rule in demo.verdicts[claim]["control"]]
+
+
+@pytest.mark.parametrize(("demo", "claim", "rule"), RULES, ids=lambda value: getattr(value, "name", value))
+def test_a_control_that_comes_out_the_wrong_way_proves_nothing(demo: Demo, claim: str, rule: str) -> None:
+    """By the recorded runs, with what the rule looks at spoiled, and then missing."""
+    series, name, *_ = rule.removeprefix("some ").split()[0].split(".")
+    for path in demo.recorded:
+        result = next(event for event in transcripts.replay(demo, path) if event["event"] == "result")
+        observed = result["observed"]
+        assert verdicts.judge(demo.verdicts[claim], observed).verdict.value == result["claims"][claim]
+        broken = []
+        for up in (True, False):
+            values = [spoiled(value, up) for value in observed[series][name]]
+            changed = {**observed, series: {**observed[series], name: values}}
+            broken.append(verdicts.judge(demo.verdicts[claim], changed).because.key == "lab.because-control")
+        assert any(broken), (path.name, rule)
+        gone = {**observed, series: {key: value for key, value in observed[series].items() if key != name}}
+        judged = verdicts.judge(demo.verdicts[claim], gone)
+        assert (judged.verdict, judged.because.key) == (Verdict.BROKE, "lab.because-missing")
+
+
+def test_the_table_of_verdicts_is_whole_and_agrees_with_the_lesson() -> None:
+    for lesson in LESSONS:
+        path = lesson.folder / "recorded" / "verdicts.md"
+        columns = verdict_table.read(path.read_text(encoding="utf-8"))
+        assert verdict_table.write(lesson, columns) == path.read_text(encoding="utf-8")
+        assert {name.split("-")[0] for name in columns} >= {"cpu", "cuda"}
+        for machine, found in columns.items():
+            assert set(found) == set(lesson.claims), machine
+        for demo in lesson.demos.values():
+            for recorded in demo.recorded:
+                result = next(event for event in transcripts.replay(demo, recorded) if event["event"] == "result")
+                (column,) = (
+                    c for name, c in columns.items() if name.startswith(recorded.name.split(".", 1)[1][:-6] + ",")
+                )
+                assert {claim: column[claim] for claim in demo.claims} == result["claims"]
 
 
 @pytest.mark.parametrize("path", [*CHILDREN, *(demo.script for demo in DEMOS)], ids=lambda path: path.stem)

@@ -45,7 +45,7 @@ def run(outcome: str = "ok") -> list[dict[str, Any]]:
     events = [
         protocol.event("started", 0.0, demo="try-it", source="measured", interpreter="/home/somebody/bin/python"),
         protocol.event("progress", 0.1, phase="running"),
-        protocol.event("output", 0.1, text="one\n", stream="demo", cut=False),
+        protocol.event("output", 0.1, text="one\nin /home/somebody/a/demo.py:3\n", stream="demo", cut=False),
         gathering.observation({**said, "series": "control", "values": {"n": 0}}, 0.2),
         gathering.observation({**said, "series": "default", "values": {"n": 1}, "ask": "call-1", "answer": 1}, 0.3),
     ]

@@ -8,8 +8,9 @@ Turns matter on a shared machine: whatever slows it down for a while slows every
 from __future__ import annotations
 
 import math
+import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import torch
@@ -39,14 +40,21 @@ def race(sides: Mapping[str, Side], device: str, *, n: int, clock: Clock) -> dic
     if clock == "host":
         device = "cpu"
     taken: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(n):
-        for name, side in sides.items():
-            settle(device)
-            began = time.perf_counter_ns()
-            side()
-            settle(device)
-            taken[name].append((time.perf_counter_ns() - began) / 1e3)
+    for name, side in _turns(sides, n):
+        settle(device)
+        began = time.perf_counter_ns()
+        side()
+        settle(device)
+        taken[name].append((time.perf_counter_ns() - began) / 1e3)
     return {name: spread(values) for name, values in taken.items()}
+
+
+def _turns(sides: Mapping[str, Side], n: int) -> Iterator[tuple[str, Side]]:
+    """Every side `n` times, in an order that is new in each round: no side always runs in another one's caches."""
+    order, shuffle = list(sides.items()), random.Random(0).shuffle
+    for _ in range(n):
+        shuffle(order)
+        yield from order
 
 
 def kernels(call: Side) -> list[tuple[str, float]]:
@@ -70,12 +78,11 @@ def settle(device: str) -> None:
 def _on_device(sides: Mapping[str, Side], n: int) -> dict[str, dict[str, float | int]]:
     marks: dict[str, list[tuple[torch.cuda.Event, torch.cuda.Event]]] = {name: [] for name in sides}
     torch.cuda.synchronize()
-    for _ in range(n):
-        for name, side in sides.items():
-            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            begin.record()
-            side()
-            end.record()
-            marks[name].append((begin, end))
+    for name, side in _turns(sides, n):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        side()
+        end.record()
+        marks[name].append((begin, end))
     torch.cuda.synchronize()
     return {name: spread([a.elapsed_time(b) * 1e3 for a, b in pairs]) for name, pairs in marks.items()}

@@ -9,6 +9,7 @@ judged anew by the rules of today and set beside the learner's own prediction, a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from tutor.model import Demo, Message, Source
 
 #: What a transcript does not tell of the machine that it was made on.
 _PRIVATE = ("interpreter", "host")
+#: The folders of an absolute path: whatever a demo prints, they are the machine's own affair.
+_FOLDERS = re.compile(r"(?<![\w./])/(?:[\w.+-]+/)+")
 #: Bytes of a whole transcript.
 MAX_SIZE = 4 * 1024 * 1024
 
@@ -105,6 +108,8 @@ def lines(events: Iterable[Event], where: str) -> Iterator[str]:
         public = {name: value for name, value in event.items() if name not in _PRIVATE}
         if "environment" in public:
             public["environment"] = {name: value for name, value in environment.items() if name not in _PRIVATE}
+        if public["event"] == "output":
+            public["text"] = _FOLDERS.sub(".../", public["text"])
         yield protocol.encode(public)
 
 
@@ -195,13 +200,15 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{time.monotonic() - began:6.1f} s  {path.name}  {verdicts_here}", flush=True)
     finally:
         host.close()
-    if args.all and environment is not None:
+    if environment is not None:
         table = folder / "verdicts.md"
         old = table if table.is_file() else lesson.folder / "recorded" / "verdicts.md"
         known = verdict_table.read(old.read_text(encoding="utf-8")) if old.is_file() else {}
-        known[f"{_machine(environment)}, {args.where}"] = seen
+        column = f"{_machine(environment)}, {args.where}"
+        known[column] = {**known.get(column, {}), **seen}
         table.write_text(verdict_table.write(lesson, known), encoding="utf-8")
-        print(table.read_text(encoding="utf-8"))
+        if args.all:
+            print(table.read_text(encoding="utf-8"))
     return int(failed)
 
 
