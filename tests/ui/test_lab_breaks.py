@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import queue
 from typing import Any
 
 import pytest
 
-from tests.ui.learner_app import Box80, FakeLab, Learner, box
+from tests.ui.learner_app import Box80, FakeLab, FakeRun, Learner, box
 from tutor.lab import breaks
 from tutor.ui.panes.lab_breaks import BreaksView
 
@@ -121,3 +122,23 @@ async def test_without_torch_it_says_so(box: Box80) -> None:
         await learner.until(lambda: view.ran is not None and view.ran.ended)
         assert "py has no torch" in learner.text
         assert not learner.store.progress.evidence
+
+
+async def test_x_stops_a_run_of_another_view(box: Box80) -> None:
+    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    class Slow(FakeLab):
+        def start(self, *args: Any, **more: Any) -> FakeRun:
+            run = super().start(*args, **more)
+            run._events = iter(events.get, None)
+            self.last = run
+            return run
+
+    lab = Slow([])
+    async with box.open(lab=lab) as learner:
+        await opened(learner)
+        await learner.press("r", "h", "x")
+        assert lab.last.cancelled
+        events.put(run_of({}, "unavailable")[0])
+        events.put(None)
+        await learner.until(lambda: "x stop" not in learner.text)

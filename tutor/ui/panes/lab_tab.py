@@ -27,7 +27,7 @@ class LabTab(Pane):
     def __init__(self, store: Store, theme: ThemeName) -> None:
         super().__init__(store, theme, id="lab")
         self.demos = LabPane(store, theme)
-        self.demos.turn = self._turn
+        self.demos.turn, self.demos.runner = self._turn, self._runner
         self.views: dict[str, LabView] = {self.demos.place: self.demos}
         self.shown = self.demos.place
         self.box = Widget()
@@ -52,7 +52,7 @@ class LabTab(Pane):
         """Bring a view to the front; it is whole before the next key is read."""
         if name not in self.views:
             view = self.views[name] = self._make(name)
-            view.turn = self._turn
+            view.turn, view.runner = self._turn, self._runner
             await self.box.mount(view)
         self.shown = name
         for each, pane in self.views.items():
@@ -72,6 +72,9 @@ class LabTab(Pane):
             view.place: view for view in (RequestsView, BreaksView, LayersView, EvidenceView)
         }
         return kinds[name](self.store, self.theme_name)
+
+    def _runner(self) -> LabView | None:
+        return next((view for view in self.views.values() if view.running), None)
 
     async def _turn(self, step: int) -> bool:
         """The next view that way; False when there is none, and the key turns the tabs of the screen."""

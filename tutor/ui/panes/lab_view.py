@@ -30,7 +30,8 @@ _ENVELOPE = ("schema", "event", "at")
 
 
 class LabView(ListPane):
-    """One view of the lab. `turn(step)` shows the neighbouring one; the tab that holds the views sets it."""
+    """One view of the lab. `turn(step)` shows the neighbouring one and `runner()` is the one whose run is going;
+    the tab that holds the views sets both."""
 
     context: ClassVar[Context] = "lab"
     place: ClassVar[str]
@@ -45,6 +46,7 @@ class LabView(ListPane):
     def __init__(self, store: Store, theme: ThemeName) -> None:
         super().__init__(store, theme, id=f"lab-{self.place}")
         self.turn: Callable[[int], Awaitable[bool]]
+        self.runner: Callable[[], LabView | None] = lambda: self if self.running else None
         self.run: Run | None = None
         self._came: deque[dict[str, Any]] = deque()
         self._painted = 0.0
@@ -74,7 +76,9 @@ class LabView(ListPane):
 
     def can(self, command: str) -> bool:
         if command == "stop":
-            return self.running
+            return self.runner() is not None
+        if command == "cite":
+            return self.cited() is not None
         if command == "run":
             return not self.running
         return super().can(command)
@@ -86,9 +90,11 @@ class LabView(ListPane):
         return await self.turn(1)
 
     def do_stop(self) -> bool:
-        if self.run is None:
+        """Stop the run, whichever view it belongs to."""
+        view = self.runner()
+        if view is None or view.run is None:
             return False
-        self.run.cancel()
+        view.run.cancel()
         self.say(self.tr("lab_stopping"))
         return True
 
