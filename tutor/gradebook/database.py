@@ -49,6 +49,13 @@ class Database:
         except ModuleNotFoundError:
             raise GradebookError("class.db-no-driver") from None
         self._reads = self._engine.execution_options(reads=True)
+        try:
+            self._bring_up_to_date()
+        except BaseException:
+            self.close()
+            raise
+
+    def _bring_up_to_date(self) -> None:
         with self.write() as connection:
             if not self._is_sqlite:  # two that open an empty one at once: the second waits, and finds it made
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(7041002)"))

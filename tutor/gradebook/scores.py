@@ -136,7 +136,7 @@ class Scores:
                 "points": points,
                 "veto": veto,
                 "slots": json.dumps(dict(slots or {})),
-                "comment": comment,
+                "comment": json.dumps(comment),
                 "why": why,
             }
             written = connection.execute(sa.insert(score).values(**values).returning(*score.c)).one()
@@ -190,5 +190,5 @@ class Scores:
 def _score(row: sa.RowMapping) -> Score:
     values: dict[str, Any] = dict(row)
     values["item"] = values.pop("item_id")
-    values["slots"] = json.loads(values["slots"])
+    values["slots"], values["comment"] = json.loads(values["slots"]), json.loads(values["comment"])
     return Score(**values)

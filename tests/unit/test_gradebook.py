@@ -1,0 +1,402 @@
+"""The gradebook on both databases: claims, leases, history, conflicts, runs, and what its errors say."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tutor.gradebook import Gradebook, GradebookError
+from tutor.gradebook import tables as schema
+from tutor.gradebook.book import Arrival
+from tutor.gradebook.database import Database
+from tutor.gradebook.results import Result
+from tutor.gradebook.scores import LeaseLost
+from tutor.model import Message
+from tutor.roster import Enrolled
+
+QUESTIONS = ("explanation", "q1")
+
+
+def server_folder() -> Path | None:
+    """Where PostgreSQL's own programs are, None when it is not installed."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    path = str(found[-1]) if found else shutil.which("initdb")
+    return Path(path).parent if path else None
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL server of our own, on a free port, run by a user who is not root."""
+    programs = server_folder()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed here (apt-get install postgresql): only SQLite is tested")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        user: list[str] = []
+        if os.geteuid() == 0:
+            shutil.chown(home, "postgres")
+            user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        data, control = str(home / "data"), str(programs / "pg_ctl")
+
+        def call(*command: str) -> None:
+            subprocess.run([*user, *command], cwd="/", check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+        call(str(programs / "initdb"), "-D", data, "-U", "tutor", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
+        call(control, "-D", data, "-w", "-t", "30", "-l", str(home / "log"), "-o", options, "start")
+        try:
+            yield f"postgresql://tutor@127.0.0.1:{port}"
+        finally:
+            call(control, "-D", data, "-m", "immediate", "stop")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/book.sqlite"
+    server: str = request.getfixturevalue("server")
+    name = f"book_{secrets.token_hex(6)}"
+    engine = sa.create_engine(
+        server.replace("postgresql:", "postgresql+psycopg:") + "/postgres", isolation_level="AUTOCOMMIT"
+    )
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return f"{server}/{name}"
+
+
+@pytest.fixture
+def book(url: str) -> Iterator[Gradebook]:
+    made = Gradebook(Database(url), "class-1")
+    yield made
+    made.close()
+
+
+def arrival(owner: str, number: int = 1, **changes: object) -> Arrival:
+    name = f"{owner}-{number}.json"
+    raw = b'{"x":"\\u0000"}\x00\xff'
+    made = Arrival(name, "1.2.3", owner, float(number), "2026-01-01T00:00:00Z", f"{owner}{number}", {}, [], raw)
+    return made._replace(**changes)  # type: ignore[arg-type]
+
+
+def fill(book: Gradebook, learners: int) -> None:
+    book.take([arrival(f"u{number}") for number in range(learners)], QUESTIONS)
+
+
+# --- hand-ins ---------------------------------------------------------------------------------------------------------
+
+
+def test_bytes_and_messages_come_back_as_they_were(book: Gradebook) -> None:
+    note = Message("class.note-clock", {"made": "\x00\ud800 é"})
+    book.take([arrival("ada", notes=[note])], QUESTIONS)
+    book.refuse([("%FF", "9", "eve", Message("class.refuse-author", {"owner": "eve", "said": "\ud800"}))] * 2)
+    (row,) = book.rows()
+    assert row.submission is not None
+    assert book.raw(row.submission) == b'{"x":"\\u0000"}\x00\xff'
+    assert row.notes == [note]
+    (refused,) = book.refused()
+    assert refused.reason.args["said"] == "\ud800"
+    assert book.seen() == {("ada-1.json", "1.2.3"), ("%FF", "9")}
+
+
+def test_what_arrives_late_does_not_supersede_what_is_newer(book: Gradebook) -> None:
+    assert book.take([arrival("ada", 5), arrival("ada", 3)], QUESTIONS) == 2
+    assert book.take([arrival("ada", 5, name="copy")], QUESTIONS) == 0
+    (row,) = book.rows()
+    assert (row.arrived, row.handed_in) == (5.0, 2)
+
+
+def test_blind_names_differ_and_tell_no_order(book: Gradebook) -> None:
+    book.enroll([Enrolled(f"u{number:03}", "") for number in range(150)])
+    names = [row.learner.blind for row in book.rows()]
+    assert len(set(names)) == 150
+    assert names != sorted(names)
+
+
+def test_a_database_of_another_class_is_refused(url: str) -> None:
+    other = Database(url)
+    Gradebook(other, "class-1")
+    with pytest.raises(GradebookError) as caught:
+        Gradebook(other, "class-2")
+    other.close()
+    assert caught.value.message.key == "class.db-other"
+
+
+# --- claims -----------------------------------------------------------------------------------------------------------
+
+
+def test_each_item_is_given_once_in_an_order_that_stays(book: Gradebook) -> None:
+    fill(book, 20)
+    given = []
+    while (item := book.scores.claim("ada", "a", "q1")) is not None:
+        given.append(item.submission)
+    assert sorted(given) == sorted(row.submission for row in book.rows() if row.submission)
+    assert given != sorted(given), "shuffled: nobody is always graded last"
+    for item, _ in (questions["q1"] for questions in book.scores.current().values()):
+        book.scores.release(item.id, "a")
+    again = [item.submission for _ in given if (item := book.scores.claim("bob", "b", "q1"))]
+    assert again == given
+
+
+def test_what_a_grader_left_is_free_when_the_lease_ran_out(book: Gradebook) -> None:
+    fill(book, 1)
+    first = book.scores.claim("ada", "a", "q1", now=1000.0)
+    assert first is not None
+    assert book.scores.claim("bob", "b", "q1", now=1001.0) is None
+    second = book.scores.claim("bob", "b", "q1", now=10_000.0)
+    assert second is not None
+    assert second.id == first.id
+    assert not book.scores.keep(first.id, "a")
+    assert not book.scores.release(first.id, "a")
+    with pytest.raises(LeaseLost):
+        book.scores.give(first.id, "ada", 2, holder="a")
+    assert book.scores.history(first.id) == []
+
+
+def test_nobody_writes_while_another_sitting_holds_the_item(book: Gradebook) -> None:
+    fill(book, 1)
+    item = book.scores.claim("ada", "a", "q1")
+    assert item is not None
+    with pytest.raises(LeaseLost) as caught:
+        book.scores.give(item.id, "ada", 2, holder="another window")
+    assert caught.value.grader == "ada"
+    book.scores.give(item.id, "ada", 2, holder="a")
+    assert [score.points for score in book.scores.history(item.id)] == [2]
+
+
+def claim_all(url: str, who: str, queue: multiprocessing.Queue[list[int]]) -> None:
+    book = Gradebook(Database(url), "class-1")
+    got = []
+    while (item := book.scores.claim(who, who)) is not None:
+        book.scores.give(item.id, who, 1, holder=who)
+        got.append(item.id)
+    book.close()
+    queue.put(got)
+
+
+def test_two_graders_at_once_never_get_the_same(book: Gradebook, url: str) -> None:
+    fill(book, 15)
+    context = multiprocessing.get_context("fork")
+    queue: multiprocessing.Queue[list[int]] = context.Queue()  # type: ignore[assignment]
+    graders = [context.Process(target=claim_all, args=(url, who, queue)) for who in ("ada", "bob")]
+    for grader in graders:
+        grader.start()
+    got = [queue.get(timeout=60) for _ in graders]
+    for grader in graders:
+        grader.join(60)
+    everything = sorted(number for each in got for number in each)
+    assert len(everything) == 30
+    assert everything == sorted(set(everything))
+    history = [book.scores.history(number) for number in everything]
+    assert all(len(scores) == 1 for scores in history)
+
+
+def test_a_grader_who_is_killed_gives_the_item_to_another(book: Gradebook, url: str) -> None:
+    fill(book, 1)
+    code = (
+        "import sys, time; from tutor.gradebook import Gradebook; from tutor.gradebook.database import Database\n"
+        "b = Gradebook(Database(sys.argv[1]), 'class-1'); print(b.scores.claim('dead', 'd', 'q1').id, flush=True)\n"
+        "time.sleep(600)"
+    )
+    grader = subprocess.Popen([sys.executable, "-c", code, url], stdout=subprocess.PIPE, text=True)
+    assert grader.stdout is not None
+    with grader.stdout:
+        number = int(grader.stdout.readline())
+    grader.send_signal(signal.SIGKILL)
+    grader.wait(10)
+    assert book.scores.claim("ada", "a", "q1") is None
+    later = book.scores.claim("ada", "a", "q1", now=4e9)
+    assert later is not None
+    assert later.id == number
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+
+def test_history_says_who_from_what_to_what_and_why(book: Gradebook) -> None:
+    fill(book, 1)
+    item = book.scores.find("u0", "q1")
+    assert item is not None
+    blind = book.rows()[0].learner.blind
+    assert book.scores.find(blind, "q1") == item
+    book.scores.give(item.id, "ada", 2, slots={"phase": True}, comment="好 \x00")
+    book.scores.give(item.id, "ada", 1, veto="guess", why="rubric")
+    told = [(s.grader, s.before, s.points, s.veto, s.why) for s in book.scores.history(item.id)]
+    assert told == [("ada", None, 2, "none", "review"), ("ada", 2, 1, "guess", "rubric")]
+    assert book.scores.history(item.id)[0].slots == {"phase": True}
+
+
+def test_two_who_differ_are_shown_both_until_one_who_saw_it_decides(book: Gradebook) -> None:
+    fill(book, 1)
+    item = book.scores.find("u0", "q1")
+    assert item is not None
+    first, _ = book.scores.give(item.id, "ada", 1)
+    second, other = book.scores.give(item.id, "bob", 2)
+    assert other == first
+    (questions,) = book.scores.current().values()
+    assert questions["q1"][0].state == "conflict"
+    assert [score.points for score in questions["q1"][1]] == [1, 2]
+    _, other = book.scores.give(item.id, "ada", 2, seen=second.id)
+    assert other is None
+    (questions,) = book.scores.current().values()
+    assert (questions["q1"][0].state, [score.points for score in questions["q1"][1]]) == ("done", [2])
+
+
+def test_two_who_agree_are_no_conflict(book: Gradebook) -> None:
+    fill(book, 1)
+    item = book.scores.find("u0", "q1")
+    assert item is not None
+    book.scores.give(item.id, "ada", 1)
+    assert book.scores.give(item.id, "bob", 1)[1] is None
+
+
+def test_handing_in_again_puts_the_questions_back_and_keeps_the_history(book: Gradebook) -> None:
+    fill(book, 1)
+    item = book.scores.find("u0", "q1")
+    assert item is not None
+    book.scores.give(item.id, "ada", 2)
+    book.take([arrival("u0", 2)], QUESTIONS)
+    new = book.scores.find("u0", "q1")
+    assert new is not None
+    assert (new.id != item.id, new.state) == (True, "open")
+    assert [score.points for score in book.scores.history(item.id)] == [2]
+
+
+def test_a_second_look_puts_an_item_back(book: Gradebook) -> None:
+    fill(book, 1)
+    item = book.scores.claim("ada", "a", "q1")
+    assert item is not None
+    book.scores.give(item.id, "ada", 2, holder="a")
+    assert book.scores.claim("bob", "b", "q1") is None
+    book.scores.reopen(item.id)
+    again = book.scores.claim("bob", "b", "q1")
+    assert again is not None
+    assert again.id == item.id
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_cut_short_goes_on(book: Gradebook) -> None:
+    fill(book, 3)
+    run = book.results.begin("v1", "ada", weak_sandbox=False)
+    todo = book.results.todo(run.id, 0, 10)
+    assert [one.login for one in todo] == ["u0", "u1", "u2"]
+    book.results.add(run.id, [(Result(todo[0].submission, "passed", 2, 1, {"x": "\x00\ud800"}), True)])
+    again = book.results.begin("v1", "bob", weak_sandbox=False)
+    assert (again.id, again.done) == (run.id, 1)
+    assert [one.login for one in book.results.todo(run.id, 0, 10)] == ["u1", "u2"]
+    assert book.results.begin("v2", "ada", weak_sandbox=False).done == 0
+    assert book.results.begin("v1", "ada", weak_sandbox=True).id != run.id
+    book.results.end(run.id)
+    assert book.results.begin("v1", "ada", weak_sandbox=False).id != run.id
+
+
+def test_what_changed_stands_only_after_it_was_taken(book: Gradebook) -> None:
+    fill(book, 1)
+    number = book.rows()[0].submission
+    assert number is not None
+    for points, taken in ((2, True), (1, False)):
+        run = book.results.begin("v1", "ada", weak_sandbox=False)
+        book.results.add(run.id, [(Result(number, "failed", points, 0, {"n": points}), taken)])
+        book.results.end(run.id)
+    assert book.results.standing()[number].normal == 2
+    assert [one.normal for one in book.results.proposed()] == [1]
+    assert book.results.take_proposed() == 1
+    assert book.results.standing(with_reports=True)[number] == Result(number, "failed", 1, 0, {"n": 1})
+    assert book.results.proposed() == []
+
+
+# --- the database -----------------------------------------------------------------------------------------------------
+
+
+def test_steps_bring_old_tables_up_to_date_once(book: Gradebook) -> None:
+    done: list[int] = []
+
+    def step(number: int) -> object:
+        return lambda _: done.append(number)
+
+    steps = (step(1), step(2))
+    with book.database.write() as connection:
+        assert schema.migrate(connection, steps) == 1  # type: ignore[arg-type]
+        assert schema.migrate(connection, steps) == 3  # type: ignore[arg-type]
+        assert done == [1, 2]
+        with pytest.raises(schema.FromTheFuture):
+            schema.migrate(connection, steps[:1])  # type: ignore[arg-type]
+
+
+def test_a_gradebook_of_a_newer_tutor_is_left_alone(book: Gradebook, url: str) -> None:
+    with book.database.write() as connection:
+        connection.execute(sa.update(schema.about).where(schema.about.c.name == "version").values(value="99"))
+    with pytest.raises(GradebookError) as caught:
+        Database(url)
+    assert caught.value.message.key == "class.db-future"
+
+
+@pytest.mark.parametrize("bad", ["", "nonsense", "mysql://x/y"])
+def test_a_url_that_is_none(bad: str) -> None:
+    with pytest.raises(GradebookError) as caught:
+        Database(bad)
+    assert caught.value.message.key == "class.db-url"
+
+
+def test_a_server_that_is_not_there_is_told_without_its_password() -> None:
+    pytest.importorskip("psycopg")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        with pytest.raises(GradebookError) as caught:
+            Database(f"postgresql://tutor:secret@127.0.0.1:{probe.getsockname()[1]}/x")
+    assert caught.value.message.key == "class.db-unusable"
+    assert "secret" not in str(caught.value.message.args)
+
+
+def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "book").write_bytes(b"not a database at all" * 100)
+    with pytest.raises(GradebookError) as caught:
+        Database(f"sqlite:///{tmp_path}/book")
+    assert caught.value.message.key == "class.db-damaged"
+
+
+def test_a_locked_database_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tutor.gradebook.database.PATIENCE_S", 0)
+    url = f"sqlite:///{tmp_path}/book"
+    one, other = Database(url), Database(url)
+    with one.write(), pytest.raises(GradebookError) as caught, other.write():
+        pass
+    assert caught.value.message.key == "class.db-locked"
+    with one.write(), other.read() as connection:
+        assert connection.execute(sa.select(schema.about.c.value)).scalars().all(), "a reader waits for no writer"
+    one.close()
+    other.close()
+
+
+def test_a_write_that_fails_leaves_nothing(book: Gradebook) -> None:
+    bad = arrival("bob", raw=None)
+    with pytest.raises(sa.exc.IntegrityError):
+        book.take([arrival("ada"), bad], QUESTIONS)
+    assert book.rows() == []
+    assert book.seen() == set()
+
+
+def test_the_file_system_decides_how_sqlite_writes(tmp_path: Path) -> None:
+    for is_remote, mode in ((False, "wal"), (True, "delete")):
+        database = Database(f"sqlite:///{tmp_path}/{mode}", is_remote=is_remote)
+        with database.read() as connection:
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == mode
+        database.close()
