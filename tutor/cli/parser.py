@@ -91,7 +91,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv, argparse.Namespace(help=False, state=None, lang=None, lesson_id=None, python=None))
 
 
-def _class(group: argparse.ArgumentParser, common: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+def _class(group: argparse.ArgumentParser, common: _Parser) -> list[argparse.ArgumentParser]:
     """The instructor's commands: `class ACTION DIR`, each in a module `class_<action>`."""
     actions = group.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
     made: dict[str, argparse.ArgumentParser] = {}
