@@ -7,6 +7,7 @@ in an argument of its own, of the right subject, not negated, and not taken back
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tutor.model import Bilingual
-from tutor.rubric_pattern import Pattern, Span
+from tutor.rubric_pattern import Index, Pattern, Span
 from tutor.rubric_text import READ_MAX, Text, folded
 
 __all__ = ["READ_MAX", "Findings", "Kind", "Quote", "Rubric", "RubricQuestion", "Slot", "examine"]
@@ -31,6 +32,9 @@ SHORT = 6
 REACH = 70
 #: Two subjects closer than this are named together, and what follows is said of neither.
 TOGETHER = 10
+#: Concepts that every text is searched for: talk that is no argument, and talk to a grader.
+_ALWAYS = {"empty_talk", "to_grader"}
+_SUBJECT = "subject "
 _AND = ("", "和", "与", "跟", "及", "以及", ",", "、", "/", "and", "and a", "and the", "vs", "vs.", "or", "或")
 #: As much of a reference, word for word, is the reference and not the learner.
 COPIED = 18
@@ -138,6 +142,19 @@ class Rubric:
     concepts: Mapping[str, tuple[Pattern, ...]]
     common: frozenset[str]
     changes: tuple[Change, ...]
+    indexes: dict[str, Index] = field(default_factory=dict)
+    """By question, what its texts are searched for; made when one is first read."""
+
+    def index(self, question: str) -> Index:
+        """Raises KeyError for an unknown question."""
+        if question not in self.indexes:
+            about = self.questions[question]
+            evidence = [one for slot in about.slots for one in slot.evidence]
+            evidence += [one for doubt in (*about.misconceptions, *self.vetoes) for one in doubt.evidence]
+            names = {name for one in evidence for name in one.concepts}
+            wanted = {name: self.concepts[name] for name in (names | _ALWAYS) & self.concepts.keys()}
+            self.indexes[question] = Index({**wanted, **{_SUBJECT + n: p for n, p in self.subjects.items()}})
+        return self.indexes[question]
 
 
 class Change(NamedTuple):
@@ -175,7 +192,7 @@ def examine(rubric: Rubric, question: str, answer: str, reference: str = "") -> 
     `reference` is the question's reference answer where there is one: words taken from it are no evidence.
     """
     about = rubric.questions[question]
-    reading = _Reading(rubric, Text(answer), folded(reference))
+    reading = _Reading(rubric.index(question), Text(answer), folded(reference))
     notes = reading.notes()
     if "to-grader" in notes:
         return Findings({}, notes=notes)
@@ -207,24 +224,23 @@ def citations(answer: str) -> tuple[str, ...]:
 
 def stands(rubric: Rubric, concept: str, text: str) -> bool:
     """Whether a concept stands anywhere in a text, whatever is said of it."""
-    return bool(_Reading(rubric, Text(text), "").hits(concept))
+    return bool(_Reading(Index({concept: rubric.concepts[concept]}), Text(text), "").hits(concept))
 
 
 class _Reading:
     """One text with the concepts that were found in it so far."""
 
-    def __init__(self, rubric: Rubric, text: Text, reference: str) -> None:
-        self.rubric = rubric
+    def __init__(self, index: Index, text: Text, reference: str) -> None:
         self.text = text
         self._reference = reference
-        self._hits: dict[str, list[Span]] = {}
-        self._mentions: list[tuple[int, int, str]] | None = None
+        found = index.find(text.folded, HITS)
+        self._hits = {name: [span for span in spans if self._in_one_clause(span)] for name, spans in found.items()}
 
     def notes(self) -> tuple[str, ...]:
         notes = []
         if len(self.text.raw) > READ_MAX:
             notes.append("too-long")
-        if "to_grader" in self.rubric.concepts and self.hits("to_grader"):
+        if self.hits("to_grader"):
             notes.append("to-grader")
         said = [mute for mute, (a, b) in zip(self.text.mute, self.text.sentences, strict=True) if self._words(a, b)]
         if said and all(said):
@@ -242,18 +258,14 @@ class _Reading:
         """Whether a sentence is no argument of the learner's: a question, a row of words, talk that would fit any
         question, or a piece of the reference."""
         start, end = self.text.sentences[sentence]
-        talk = self.hits("empty_talk") if "empty_talk" in self.rubric.concepts else []
+        talk = self.hits("empty_talk")
         if self.text.mute[sentence] or any(start <= hit.start < end for hit in talk):
             return True
         return any(start <= a < end for a, _ in self._copied)
 
     def hits(self, concept: str) -> list[Span]:
         """Where a concept stands, first places first."""
-        if concept not in self._hits:
-            patterns = self.rubric.concepts[concept]
-            found = (span for p in patterns for span in p.find(self.text.folded, self.text.grams, HITS))
-            self._hits[concept] = sorted(span for span in found if self._in_one_clause(span))
-        return self._hits[concept]
+        return self._hits.get(concept, [])
 
     def _in_one_clause(self, span: Span) -> bool:
         return self.text.clause_at(span.start) == self.text.clause_at(span.end - 1)
@@ -312,27 +324,27 @@ class _Reading:
 
     # --- of whom it is said ------------------------------------------------------------------------------------------
 
-    def mentions(self) -> list[tuple[int, int, str]]:
+    @cached_property
+    def _mentions(self) -> list[tuple[int, int, str]]:
         """Every mention of a subject as (start, end, name), in order; `both` where two are named in one breath."""
-        if self._mentions is None:
-            found: list[tuple[int, int, str]] = []
-            for name, patterns in self.rubric.subjects.items():
-                for pattern in patterns:
-                    found += [(*span, name) for span in pattern.find(self.text.folded, self.text.grams, 4 * HITS)]
-            found.sort()
-            names = list(dict.fromkeys(name for _, _, name in found if name not in ("former", "latter")))
-            out: list[tuple[int, int, str]] = []
-            for start, end, name in found:
-                if name in ("former", "latter"):
-                    if len(names) < 2:
-                        continue
-                    name = names[0] if name == "former" else names[1]
-                if out and start - out[-1][1] < TOGETHER and out[-1][2] != name and self._one_breath(out[-1][1], start):
-                    out[-1] = (out[-1][0], end, "both")
-                elif not out or start >= out[-1][1]:
-                    out.append((start, end, name))
-            self._mentions = out
-        return self._mentions
+        found = sorted(
+            (*span, name.removeprefix(_SUBJECT))
+            for name, spans in self._hits.items()
+            if name.startswith(_SUBJECT)
+            for span in spans
+        )
+        names = list(dict.fromkeys(name for _, _, name in found if name not in ("former", "latter")))
+        out: list[tuple[int, int, str]] = []
+        for start, end, name in found:
+            if name in ("former", "latter"):
+                if len(names) < 2:
+                    continue
+                name = names[0] if name == "former" else names[1]
+            if out and start - out[-1][1] < TOGETHER and out[-1][2] != name and self._one_breath(out[-1][1], start):
+                out[-1] = (out[-1][0], end, "both")
+            elif not out or start >= out[-1][1]:
+                out.append((start, end, name))
+        return out
 
     def _one_breath(self, start: int, end: int) -> bool:
         between = self.text.folded[start:end].strip(" `'\"")
@@ -343,15 +355,26 @@ class _Reading:
         named in the sentence before."""
         start, end = min(s.start for s in spans), max(s.end for s in spans)
         number = self.text.sentence_at(start)
-        here, there = self.text.sentences[number]
-        inside = [(a, name) for a, _, name in self.mentions() if here <= a < there]
-        before = [name for a, name in inside if a < end and a <= start] or [name for a, name in inside if a < end]
+        inside = self._named.get(number, [])
+        before = [name for a, name in inside if a <= start] or [name for a, name in inside if a < end]
         if before:
             return before[-1]
         if inside:
             return inside[0][1]
-        earlier = [name for a, _, name in self.mentions() if a < here]
-        return earlier[-1] if earlier else None
+        earlier = bisect_left(self._mention_starts, self.text.sentences[number][0])
+        return self._mentions[earlier - 1][2] if earlier else None
+
+    @cached_property
+    def _named(self) -> dict[int, list[tuple[int, str]]]:
+        """By sentence, the subjects that it names and where."""
+        out: dict[int, list[tuple[int, str]]] = {}
+        for start, _, name in self._mentions:
+            out.setdefault(self.text.sentence_at(start), []).append((start, name))
+        return out
+
+    @cached_property
+    def _mention_starts(self) -> list[int]:
+        return [start for start, _, _ in self._mentions]
 
     # --- quotes -----------------------------------------------------------------------------------------------------
 

@@ -9,12 +9,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import NamedTuple
 
 #: The widest gap that `..` stands for, in characters.
 GAP = 18
+#: Phrases are looked up by so many first characters, or fewer when they are shorter.
+START = 4
 #: How many phrases one pattern may stand for.
 PHRASES = 800
 #: How many ways a regular expression may try at one place.
@@ -24,6 +26,7 @@ LENGTH, REPEAT = 80, 20
 
 #: A space between a Chinese and another character.
 MIXED = re.compile(r"(?<=[一-鿿]) (?=[a-z0-9`.])|(?<=[a-z0-9`.)]) (?=[一-鿿])")
+_BEGINNING = re.compile(r"[a-z0-9_]+|[^a-z0-9_\s]")
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _QUANTITY = re.compile(r"\{(\d{1,3})(?:,(\d{1,3}))?\}")
 _ESCAPES = "dwsb.()[]{}|?*+^$\\/%<>=-"
@@ -41,22 +44,27 @@ class Span(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """One wording: `whole` says whether its first and last characters must be the ends of words."""
+    """One wording: `begins` and `ends` say whether its first and last characters must be the ends of words."""
 
     text: str
     begins: bool
     ends: bool
-    grams: frozenset[str]
 
-    def find(self, folded: str, start: int, end: int) -> Iterator[Span]:
+    def stands(self, folded: str, at: int) -> bool:
+        """Whether it stands at a place."""
+        stop = at + len(self.text)
+        return (
+            folded.startswith(self.text, at)
+            and not (self.begins and at > 0 and _is_word(folded[at - 1]))
+            and not (self.ends and stop < len(folded) and _is_word(folded[stop]))
+        )
+
+    def find(self, folded: str, start: int, end: int) -> int:
+        """The first place between `start` and `end`, -1 when there is none."""
         at = folded.find(self.text, start, end)
-        while at >= 0:
-            stop = at + len(self.text)
-            if not (self.begins and at > 0 and _is_word(folded[at - 1])) and not (
-                self.ends and stop < len(folded) and _is_word(folded[stop])
-            ):
-                yield Span(at, stop)
-            at = folded.find(self.text, stop, end)
+        while at >= 0 and not self.stands(folded, at):
+            at = folded.find(self.text, at + 1, end)
+        return at
 
 
 class Pattern(NamedTuple):
@@ -70,33 +78,50 @@ class Pattern(NamedTuple):
         """One wording of it, without what would fill its gaps; empty for a regular expression."""
         return "".join(part[0].text for part in self.parts)
 
-    def find(self, folded: str, grams: frozenset[str], most: int) -> Iterator[Span]:
-        """Where it stands in `folded`, whose `grams_of` are `grams`; each part is tried `most` times."""
-        if self.regex is not None:
-            for count, found in enumerate(self.regex.finditer(folded)):
-                if count >= most or found.start() == found.end():
-                    return
-                yield Span(*found.span())
-            return
-        # Most phrases are ruled out by the runs of characters that the text has.
-        parts = []
-        for part in self.parts:
-            possible = [phrase for phrase in part if phrase.grams <= grams]
-            if not possible:
-                return
-            parts.append(possible)
-        count = 0
-        for phrase in parts[0]:
-            for span in phrase.find(folded, 0, len(folded)):
-                count += 1
-                if count > most:
-                    return
-                end = _rest(parts, 1, folded, span.end)
-                if end is not None:
-                    yield Span(span.start, end)
+
+class Index:
+    """Patterns by name, looked up by how their first wordings begin: one walk over a text finds all of them."""
+
+    def __init__(self, patterns: Mapping[str, Iterable[Pattern]]) -> None:
+        self._by_start: dict[str, list[tuple[str, Pattern, Phrase]]] = {}
+        self._regexes: list[tuple[str, re.Pattern[str]]] = []
+        for name, group in patterns.items():
+            for pattern in group:
+                if pattern.regex is not None:
+                    self._regexes.append((name, pattern.regex))
+                    continue
+                for phrase in pattern.parts[0]:
+                    self._by_start.setdefault(phrase.text[:START], []).append((name, pattern, phrase))
+        self._names = tuple(patterns)
+        self._sizes = sorted({len(start) for start in self._by_start})
+
+    def find(self, folded: str, most: int) -> dict[str, list[Span]]:
+        """Where each name stands in `folded`, in order; each pattern is tried at most `most` times."""
+        found: dict[str, list[Span]] = {name: [] for name in self._names}
+        tried: dict[int, int] = {}
+        known = self._by_start
+        # No wording begins inside a word.
+        places = [one.start() for one in _BEGINNING.finditer(folded)]
+        for size in self._sizes:
+            for at in places:
+                for name, pattern, phrase in known.get(folded[at : at + size], ()):
+                    if not phrase.stands(folded, at) or tried.get(id(pattern), 0) >= most:
+                        continue
+                    tried[id(pattern)] = tried.get(id(pattern), 0) + 1
+                    end = _rest(pattern.parts, 1, folded, at + len(phrase.text))
+                    if end is not None:
+                        found[name].append(Span(at, end))
+        for name, regex in self._regexes:
+            for count, one in enumerate(regex.finditer(folded)):
+                if count >= most or one.start() == one.end():
+                    break
+                found[name].append(Span(*one.span()))
+        for spans in found.values():
+            spans.sort()
+        return found
 
 
-def _rest(parts: list[list[Phrase]], part: int, folded: str, after: int) -> int | None:
+def _rest(parts: tuple[tuple[Phrase, ...], ...], part: int, folded: str, after: int) -> int | None:
     """Where the parts from `part` on end, each in reach of the one before; None when one is not."""
     if part == len(parts):
         return after
@@ -109,10 +134,10 @@ def _rest(parts: list[list[Phrase]], part: int, folded: str, after: int) -> int 
         text = phrase.text
         if text not in near:
             continue
-        span = next(phrase.find(folded, after, min(len(folded), after + room + len(text))), None)
-        if span is None:
+        at = phrase.find(folded, after, min(len(folded), after + room + len(text)))
+        if at < 0:
             continue
-        end = _rest(parts, part + 1, folded, span.end)
+        end = _rest(parts, part + 1, folded, at + len(text))
         if end is not None and (best is None or end < best):
             best = end
     return best
@@ -121,11 +146,6 @@ def _rest(parts: list[list[Phrase]], part: int, folded: str, after: int) -> int 
 def spaced(text: str) -> str:
     """Without the spaces between Chinese and other characters: some write them, some do not."""
     return MIXED.sub("", text)
-
-
-def grams_of(text: str) -> frozenset[str]:
-    """Every run of three characters: a phrase stands in no text that lacks one of its own."""
-    return frozenset([text[n : n + 3] for n in range(len(text) - 2)])
 
 
 def _is_word(char: str) -> bool:
@@ -165,8 +185,7 @@ def _phrase(words: str) -> Phrase:
     words = words.rstrip("*")
     if not words or "*" in words or "|" in words:
         raise PatternError("a part is empty, or has a * or | in a wrong place")
-    grams = grams_of(words)
-    return Phrase(words, _is_word(words[0]), not stem and _is_word(words[-1]), grams)
+    return Phrase(words, _is_word(words[0]), not stem and _is_word(words[-1]))
 
 
 def bounded_regex(source: str) -> re.Pattern[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
 from functools import cached_property, lru_cache
 
-from tutor.rubric_pattern import MIXED, grams_of, spaced
+from tutor.rubric_pattern import MIXED, spaced
 
 #: No more of an answer is read, in characters.
 READ_MAX = 4000
@@ -39,14 +38,14 @@ _HOLDS = re.compile(
 
 #: What looks like a negation and is none, or is part of a word.
 _NO_NEGATION = re.compile(
-    r"不连续|非连续|非尺寸|不同|不一样|不一致|不太|不但|不仅|不只|不论|不管|不断|不得不|不妨|不少|不错|不是说|是不是|会不会|能不能|有没有|要不要|非常|无论|别的|区别|分别|类别|特别|级别|差别|"
-    r"(?:不会|不|没有|没|并未)(?:放宽|取消|去掉|放开|关掉|豁免)|"
-    r"\b(?:not|n't|never) (?:relax|lift|remove|drop|free|loosen)\w*|n't relax|"
-    r"没准|无非|否则|不然|\bnot only\b|\bnot just\b|\bwhether or not\b|\bno matter\b|\bno reason not\b|\bno doubt\b"
+    r"(?:不会|不|没有|没|并未)(?:放宽|取消|去掉|放开|关掉|豁免)|不(?:连续|同|一样|一致|太|但|仅|只|论|管|断|得不|妨|少|错|是说)|"
+    r"非(?:连续|尺寸|常)|是不是|会不会|能不能|有没有|要不要|无论|无非|别的|[区分类特级差]别|没准|否则|"
+    r"n't relax|not (?:relax|lift|remove|drop|free|loosen|only|just)\w*|"
+    r"never (?:relax|lift|remove|drop|free|loosen)\w*|whether or not|no (?:matter|reason not|doubt)"
 )
 _NEGATION = re.compile(
-    r"不|没|无|未|非|别|勿|严禁|禁止|避免|"
-    r"\b(?:not|no|never|without|cannot|neither|nor|none|nothing|avoid|instead of|rather than|hardly|unlike)\b|n't\b"
+    r"[不没无未非别勿]|严禁|禁止|避免|n't\b|"
+    r"(?:not|no|never|without|cannot|neither|nor|none|nothing|avoid|instead of|rather than|hardly|unlike)\b"
 )
 
 
@@ -104,7 +103,6 @@ class Text:
             del back[found.start()]
         self.folded = MIXED.sub("", whole)
         self._back = back
-        self.grams = grams_of(self.folded)
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """The span of `raw` behind a span of `folded` that is not empty."""
@@ -122,19 +120,19 @@ class Text:
 
     def sentence_at(self, place: int) -> int:
         """The number of the sentence that holds `place`."""
-        return max(0, bisect_right(self._sentence_starts, place) - 1)
+        return self._sentence_of[place]
 
     def clause_at(self, place: int) -> int:
         """The number of the clause that holds `place`."""
-        return max(0, bisect_right(self._clause_starts, place) - 1)
+        return self._clause_of[place]
 
     @cached_property
-    def _sentence_starts(self) -> list[int]:
-        return [start for start, _ in self.sentences]
+    def _sentence_of(self) -> list[int]:
+        return _numbers(self.sentences)
 
     @cached_property
-    def _clause_starts(self) -> list[int]:
-        return [start for start, _ in self.clauses]
+    def _clause_of(self) -> list[int]:
+        return _numbers(self.clauses)
 
     @cached_property
     def mute(self) -> list[bool]:
@@ -148,13 +146,27 @@ class Text:
     def negations(self) -> list[tuple[int, int, int]]:
         """Every word that negates, as a span, and the place up to which it reaches."""
         plain = _NO_NEGATION.sub(lambda found: " " * len(found.group()), self.folded)
-        return [(*found.span(), self._reach(*found.span())) for found in _NEGATION.finditer(plain)]
+        words = (found.span() for found in _NEGATION.finditer(plain))
+        return [(start, end, self._reach(start, end)) for start, end in words if self._begins_word(start)]
+
+    def _begins_word(self, place: int) -> bool:
+        """Whether an English word begins here; any Chinese character does, and so does `n't`."""
+        here, before = self.folded[place], self.folded[place - 1 : place]
+        return not here.isascii() or self.folded.startswith("n't", place) or not (before.isascii() and before.isalnum())
 
     def _reach(self, start: int, end: int) -> int:
         if self.folded[start].isascii():
             return len(self.folded)
         stop = _ENDS_NEGATION.search(self.folded, end + 1, end + REACHES)
         return stop.start() if stop else end + REACHES
+
+
+def _numbers(spans: list[tuple[int, int]]) -> list[int]:
+    """By place, the number of the span that holds it; the spans follow each other without gaps."""
+    out: list[int] = []
+    for number, (start, end) in enumerate(spans):
+        out += [number] * (end - start)
+    return out
 
 
 def _cut(folded: str, where: re.Pattern[str], start: int, end: int) -> list[tuple[int, int]]:

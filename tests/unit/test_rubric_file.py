@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tutor import catalog, rubric_file
-from tutor.rubric_pattern import TRIES, PatternError, bounded_regex, compile_pattern, grams_of
+from tutor.rubric_pattern import TRIES, Index, PatternError, bounded_regex, compile_pattern
 from tutor.rubric_text import Text
 
 SHIPPED = catalog.root() / "lessons" / catalog.DEFAULT_LESSON / "rubric.toml"
@@ -16,7 +16,7 @@ SHIPPED = catalog.root() / "lessons" / catalog.DEFAULT_LESSON / "rubric.toml"
 
 def found(pattern: str, text: str) -> list[str]:
     folded = Text(text).folded
-    return [folded[a:b] for a, b in compile_pattern(pattern).find(folded, grams_of(folded), 9)]
+    return [folded[a:b] for a, b in Index({"it": [compile_pattern(pattern)]}).find(folded, 9)["it"]]
 
 
 @pytest.mark.parametrize(
