@@ -83,8 +83,6 @@ def test_there_is_something_to_look_at() -> None:
     ("package", "rooms"),
     [
         ("textual", ("tutor.ui",)),
-        ("tree_sitter", ("tutor.ui",)),
-        ("tree_sitter_python", ("tutor.ui",)),
         ("pygments", ("tutor.ui",)),
         ("rich", ("tutor.ui", "tutor.cli")),
     ],
@@ -155,7 +153,7 @@ LISTING = (
     "import sys; {code}; print(*sorted(n for n in sys.modules if n.partition('.')[0] in {heavy!r} or n in {heavy!r}))"
 )
 HEAVY = (
-    "torch", "triton", "numpy", "textual", "rich", "pygments", "tree_sitter", "argparse", "asyncio", "platformdirs",
+    "torch", "triton", "numpy", "textual", "rich", "pygments", "argparse", "asyncio", "platformdirs",
     "subprocess", "tutor.journal", "tutor.judging", "tutor.lab", "tutor.sandbox", "tutor.ui", "tutor.catalog",
 )  # fmt: skip
 

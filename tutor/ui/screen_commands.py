@@ -122,7 +122,9 @@ class ScreenCommands:
 
     def do_save(self) -> None:
         if self.store.flush():
-            self.say(self.tr("saved_at", at=self.store.saved_at, where=str(self.store.journal.folder)))
+            where = str(self.store.journal.folder)
+            at = self.store.saved_at
+            self.say(self.tr("saved_at", at=at, where=where) if at else self.tr("saved_nothing", where=where))
         self.saved_changed()
 
     def do_repaint(self) -> None:
