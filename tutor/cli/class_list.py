@@ -33,7 +33,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
                         "file": shown_name(each.name),
                         "owner": each.owner,
                         "seen": iso(each.seen),
-                        "reason": each.reason.key.removeprefix("class.refuse-"),
+                        "reason": each.reason.key.partition("-")[2],
                         "text": out.say(each.reason),
                     }
                     for each in refused
