@@ -64,11 +64,12 @@ def open_journal(context: Context, out: Output) -> Journal | None:
 
 
 def _list(context: Context, out: Output) -> Exit:
-    from tutor.doctor import gpu, look_for_torch
+    from tutor.doctor import compiler, gpu, look_for_torch
 
     torch = look_for_torch(context.settings.python, context.env)
     has_torch = torch.found is not None and torch.found.torch_version is not None
-    has = {"torch": has_torch, "cuda": gpu().status != "missing"}
+    cuda = gpu().status != "missing"
+    has = {"torch": has_torch, "cuda": cuda, "triton": cuda, "compiler": cuda or compiler(context.env).status == "ok"}
     journal = open_journal(context, out)
     for demo in context.lesson.demos.values():
         lacking = [need for need in demo.needs if not has.get(need, True)]

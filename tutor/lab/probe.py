@@ -305,7 +305,7 @@ class Recordings(logging.Handler):
 
 
 #: What torch writes above the cause of a break.
-_ABOVE = ("Encountered graph break when", "Failed to handle graph break gracefully")
+_ABOVE = ("Encountered graph break", "Failed to handle graph break gracefully")
 
 
 def _break(payload: str) -> tuple[str, str]:
