@@ -87,7 +87,7 @@ MUTATIONS: dict[str, tuple[str, str, Callable[[Path], None]]] = {
     "a demo that is not there": (
         "demo_missing",
         "claims.toml: zero-one",
-        edited("claims.toml", 'id = "zero-one"', 'id = "zero-one"\ndemo = "sizes"'),
+        edited("claims.toml", 'demo = "zero-one"', 'demo = "sizes"'),
     ),
     "a record without versions": (
         "record_source",
