@@ -31,7 +31,7 @@ class Command(NamedTuple):
 COMMANDS: tuple[Command, ...] = (
     # Where one works comes first in the key line, the general ones last.
     Command("open", ("enter", "i"), where=("code", "answer"), line=True, palette=False, writes=True),
-    Command("act", ("enter", "i"), where=("lesson", "edge", "lab", "answer", "result"), palette=False),
+    Command("act", ("enter", "i"), where=("lesson", "edge", "lab", "result"), palette=False),
     Command("run", ("r",), ("f5", "ctrl+r"), ("code", "edge", "lab", "answer"), editing=True, line=True, writes=True),
     Command("stop", ("x", "ctrl+c"), (), ("code", "edge", "lab"), line=True),
     Command("tick", ("space",), (), ("edge", "lab", "answer"), palette=False, writes=True),

@@ -207,7 +207,7 @@ class AnswerPane(Pane):
 
     def do_open(self) -> bool:
         if self.mode == "committed":
-            return False
+            return self.do_act()
         self.screen.set_focus(self._editor())
         return True
 
@@ -237,7 +237,6 @@ class AnswerPane(Pane):
         mode, draft = self.mode, self.mode == "draft"
         fresh = self.checked is not None and self.checked.text == self.area.text
         allowed = {
-            "open": mode != "committed",
             "act": mode == "committed",
             "tick": mode == "committed" and kind == "slot",
             "yes": self._asks(kind, fresh),
