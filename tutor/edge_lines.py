@@ -71,8 +71,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_INT = re.compile(r"(?:0|[1-9]\d*)(?:_\d+)*")
-_FLOAT = re.compile(r"(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?")
+_INT = re.compile(r"(?:0|[1-9]\d*)(?:_\d+)*", re.ASCII)
+_FLOAT = re.compile(r"(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?", re.ASCII)
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _CONSTANTS = {"None": None, "True": True, "False": False}
 

@@ -77,6 +77,8 @@ def test_a_line_is_read_with_pythons_meaning(line: str, args: tuple[Any, ...], p
         ("guard_key(“a”) == 1", "wide", 11),
         ("guard_key(\u3000(1,)) == 1", "space", 11),
         ("guard_key(\xa01) == 1", "space", 11),
+        ("guard_key(4\u0661) == 1", "number", 11),
+        ("guard_key(4.\u0661) == 1", "number", 11),
         ("guard_key(１) == 1", "number", 11),
         ('guard_key("a) == 1', "open_text", 11),
         ("guard_key(1 == 1", "comma", 13),
