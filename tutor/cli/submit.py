@@ -1,4 +1,4 @@
-"""`submit`: hand in what there is, and show feedback to what was handed in."""
+"""`submit`: hand in what there is, and say under which number it lies there."""
 
 from __future__ import annotations
 
