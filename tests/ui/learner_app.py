@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -91,9 +92,17 @@ class Learner:
             if len(key) == 1:
                 self.app.post_message(events.Key(_character_to_key(key), key))
             else:
+                await self.read()
                 await self.pilot.press(key)
+        await self.read()
         await self.pilot.pause()
         return self.text
+
+    async def read(self) -> None:
+        """Until the application has read every key that was posted so far."""
+        read = asyncio.Event()
+        self.app.call_later(read.set)
+        await read.wait()
 
     async def type(self, words: str) -> str:
         return await self.press(*words)

@@ -6,7 +6,6 @@ Keys are looked up in `commands.COMMANDS`. Those that work in editors too are pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from inspect import isawaitable
 from typing import TYPE_CHECKING, cast
 
@@ -14,21 +13,18 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.geometry import Size
-from textual.screen import Screen
 from textual.widget import Widget
 
-from tutor.model import CheckReport, Ending, Message
-from tutor.strings import say, text
+from tutor.model import CheckReport, Ending
 from tutor.ui import commands
 from tutor.ui.commands import TABS, Command, Context
-from tutor.ui.lines import Part, Role, line, wrap
+from tutor.ui.lines import line
 from tutor.ui.panes.base import Pane
 from tutor.ui.panes.lesson import LessonPane
-from tutor.ui.screen_commands import ScreenCommands
+from tutor.ui.screen_bars import ScreenBars
 from tutor.ui.store import RETRY, SAVE_AFTER, Store
 from tutor.ui.theme import ThemeName
-from tutor.ui.views import bars
-from tutor.ui.widgets.bars import Bar, Key, KeyLine, TabBar
+from tutor.ui.widgets.bars import Bar, KeyLine, TabBar
 from tutor.ui.widgets.lines_view import LinesView
 
 if TYPE_CHECKING:
@@ -37,11 +33,9 @@ if TYPE_CHECKING:
 #: From this width on, lesson and work stand side by side.
 WIDE = 110
 SMALLEST = (80, 24)
-#: The most rows that a message may take.
-MESSAGE_ROWS = 3
 
 
-class LearnerScreen(ScreenCommands, Screen[None]):
+class LearnerScreen(ScreenBars):
     """Holds the panes and runs commands on the one that is active."""
 
     BINDINGS = [
@@ -210,46 +204,7 @@ class LearnerScreen(ScreenCommands, Screen[None]):
     def _divide(self) -> None:
         self.divider.show([line("| ")] * self.divider.size.height)
 
-    # --- bars --------------------------------------------------------------------------------------------------------
-
-    def tr(self, key: str, /, **args: str | int | float) -> str:
-        return text(self.store.lang, f"ui.{key}", **args)
-
-    def draw_bars(self) -> None:
-        width, lang = self.app.size.width, self.store.lang
-        self.top.set_parts(bars.top(self.store, self.box or self.tr("box_looking"), width))
-        now = "lesson" if self.reading and not self.wide else self.tab
-        lead: list[Part] = []
-        if self.wide and not self.folded and self.lesson.styles.width is not None:
-            lead = bars.step_lead(self.lesson.title(), int(self.lesson.styles.width.value), chosen=self.reading)
-        parts, self.tabs.marks = bars.tabs(lang, now, lead)
-        self.tabs.set_parts(parts)
-        self.keys.set_keys(list(self._keys_now()))
-
-    def _keys_now(self) -> Iterator[Key]:
-        """The keys that work now, the first of which leads out of an editor or back in."""
-        editing = self.editing
-        if editing:
-            yield Key("escape", f"Esc {self.tr('do_escape')}")
-        elif self.active.editor() is not None:
-            yield Key("open", f"Enter {self.tr('do_open')}")
-        elif self.focused is self.keys:
-            yield Key("inside", f"Enter {self.tr('do_inside')}")
-        else:
-            yield Key("act", f"Enter {self.active.act_words()}")
-        for command in commands.COMMANDS:
-            wanted = command.editing if editing else command.line
-            if wanted and command.id != "open" and self.can(command):
-                yield self._key(command, editing=editing)
-
-    def _key(self, command: Command, *, editing: bool) -> Key:
-        if command.id == "swap":
-            other = self.tab if self.reading else "lesson"
-            label = commands.key_label(command, editing=True) if editing else str(TABS.index(other))
-            return Key("swap", f"{label} {self.tr(f'tab_{other}')}")
-        own = command.id == "run" and self.context in ("lab", "answer")
-        words = f"do_run_{self.context}" if own else f"do_{command.id}"
-        return Key(command.id, f"{commands.key_label(command, editing=editing)} {self.tr(words)}")
+    # --- commands and keys -------------------------------------------------------------------------------------------
 
     def can(self, command: Command) -> bool:
         if not commands.usable(command, self.context):
@@ -259,16 +214,6 @@ class LearnerScreen(ScreenCommands, Screen[None]):
         if hasattr(self.active, f"do_{command.id}"):
             return self.active.can(command.id)
         return hasattr(self, f"do_{command.id}") and command.id != "stop"
-
-    def say(self, words: str | Message, role: Role = "plain") -> None:
-        """One sentence on the message row, which grows for a long one; it stays until the next one."""
-        shown = words if isinstance(words, str) else say(self.store.lang, words)
-        lines = wrap([(shown, role)], self.app.size.width - 1)[:MESSAGE_ROWS]
-        if self.message.styles.height is None or self.message.styles.height.value != len(lines):
-            self.message.styles.height = len(lines)
-        self.message.show(lines)
-
-    # --- keys --------------------------------------------------------------------------------------------------------
 
     def action_escape(self) -> None:
         if self._too_small:
