@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tutor.answers import NAMES, fingerprint
 from tutor.model import Lesson, Message
-from tutor.progress import Progress
+from tutor.progress import Draft, Progress
 
 SCHEMA = 1
 KIND = "torch-compile-tutor/submission"
@@ -113,9 +114,9 @@ def body_of(
             "id": lesson.id,
             "version": lesson_version,
             "checks_version": checks_version,
-            "rubric_version": str(getattr(progress, "rubric_version", "") or _rubric_version(lesson)),
+            "rubric_version": lesson.rubric.version,
         },
-        "answers": {name: _answer(progress, name) for name in ANSWERS if name in progress.drafts},
+        "answers": {name: _answer(progress, name) for name in ANSWERS if _is_begun(progress, name)},
         "edges": [{"id": edge.id, "line": edge.line, "why": edge.why} for edge in progress.edges.values()],
         "caught": list(progress.caught),
         "points": {"normal": progress.normal_points(), "edge": progress.edge_points()},
@@ -123,7 +124,11 @@ def body_of(
         "claims": {name: state._asdict() for name, state in progress.claims.items()},
         "evidence": {name: progress.evidence[name]._asdict() for name in evidence},
         "evidence_left_out": len(progress.evidence) - len(evidence),
-        "self_scores": _plain(getattr(progress, "self_scores", {})),
+        "self_scores": {
+            name: {**score._asdict(), "ticks": dict(score.ticks)}
+            for name in NAMES
+            if (score := progress.answer(name).score) is not None
+        },
     }
 
 
@@ -195,15 +200,30 @@ def _no_constant(name: str) -> None:
 # --- building ---------------------------------------------------------------------------------------------------------
 
 
+def _is_begun(progress: Progress, name: str) -> bool:
+    return name in progress.drafts or progress.answer(name).seen
+
+
 def _answer(progress: Progress, name: str) -> dict[str, Any]:
-    draft = progress.drafts[name]
-    commits = getattr(progress, "commits", {})
+    """The text that is committed, else the draft; with it when and under which rubric it was committed each time, what
+    was committed before the reference was seen, and what was written after."""
+    draft, answer = progress.drafts.get(name, Draft()), progress.answer(name)
+    commit = answer.commit
+    text = commit.text if commit is not None else draft.text
+    first = answer.commits[0] if answer.commits else None
     return {
-        "text": draft.text,
-        "at": draft.at,
+        "text": text,
+        "at": commit.at if commit is not None else draft.at,
         "versions": draft.versions,
-        "sha256": text_hash(draft.text),
-        "commits": _plain(commits.get(name, [])),
+        "sha256": text_hash(text),
+        "committed": commit is not None,
+        "commits": [{"hash": each.hash, "at": each.at, "rubric": each.rubric} for each in answer.commits],
+        "first_committed": first.text if first is not None else None,
+        "after_reference": [
+            {"hash": fingerprint(each.text), "at": each.at, "why": each.why}
+            for each in answer.versions
+            if first is not None and each.at > first.at and each.text != first.text
+        ],
     }
 
 
@@ -219,24 +239,6 @@ def _evidence(progress: Progress) -> list[str]:
     last = {str(evidence.record.get("demo")): name for name, evidence in progress.evidence.items()}
     wanted = cited | behind | set(last.values())
     return [name for name in progress.evidence if name in wanted]
-
-
-def _rubric_version(lesson: Lesson) -> str:
-    path = lesson.folder / "rubric.toml"
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
-
-
-def _plain(value: Any) -> Any:
-    """Plain JSON data of what the progress keeps as named tuples, dataclasses or mappings."""
-    if hasattr(value, "_asdict"):
-        return {key: _plain(each) for key, each in value._asdict().items()}
-    if hasattr(value, "__dataclass_fields__"):
-        return {key: _plain(getattr(value, key)) for key in value.__dataclass_fields__}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(each) for each in value]
-    return value
 
 
 # --- the shape --------------------------------------------------------------------------------------------------------
@@ -292,7 +294,7 @@ def _shape(body: dict[str, Any]) -> None:
         _need(_text(answer, "sha256", 64) == text_hash(text), "answers.sha256")
         _text(answer, "at", 40)
         _number(answer, "versions", 0, 10**7)
-        _need(isinstance(answer.get("commits"), list | dict), "commits")
+        _commits(answer)
     _need(isinstance(body.get("edges"), list) and len(body["edges"]) <= 256, "edges")
     for edge in body["edges"]:
         for key in ("id", "line", "why"):
@@ -305,7 +307,32 @@ def _shape(body: dict[str, Any]) -> None:
         _need(isinstance(body.get(key), dict) and len(body[key]) <= 4096, key)
         _need(all(isinstance(each, dict) for each in body[key].values()), key)
     _number(body, "evidence_left_out", 0, 10**6)
-    _need(isinstance(body.get("self_scores"), dict | list), "self_scores")
+    scores = body.get("self_scores")
+    _need(isinstance(scores, dict) and set(scores) <= set(NAMES), "self_scores")
+    assert isinstance(scores, dict)
+    for score in scores.values():
+        _self_score(score)
+
+
+def _commits(answer: dict[str, Any]) -> None:
+    _need(type(answer.get("committed")) is bool, "committed")
+    if answer.get("first_committed") is not None:
+        _text(answer, "first_committed")
+    for key, last in (("commits", "rubric"), ("after_reference", "why")):
+        _need(isinstance(answer.get(key), list), key)
+        for each in answer[key]:
+            for field in ("hash", "at", last):
+                _text(each, field, 100)
+
+
+def _self_score(score: Any) -> None:
+    _number(score, "points", 0, 2)
+    for key in ("rubric", "at"):
+        _text(score, key, 100)
+    _need(all(type(score.get(key)) is bool for key in ("chain", "boundary", "tradeoff")), "self_scores")
+    _need(isinstance(score.get("ticks"), dict), "ticks")
+    for slot in score["ticks"]:
+        _text(score["ticks"], slot)
 
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\Z")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog, submission
+from tutor import answers, catalog, submission
 from tutor.progress import Event, Progress, apply
 from tutor.submission import DEPTH_MAX, SIZE_MAX, Author, Unacceptable, canonical, read, seal
 
 
-def body(**changes: Any) -> dict[str, Any]:
+def body(*more: tuple[str, dict[str, Any]], **changes: Any) -> dict[str, Any]:
     progress = Progress()
     told: list[tuple[str, dict[str, Any]]] = [
         ("draft", {"name": "code", "text": "shape, dtype", "cursor": [0, 0]}),
@@ -22,9 +22,10 @@ def body(**changes: Any) -> dict[str, Any]:
             ("evidence", {"id": f"E{n}", "record": {"demo": "hits", "source": "measured", "claims": {}}})
             for n in (1, 2, 3)
         ),
+        *more,
     ]
     for number, (kind, data) in enumerate(told, 1):
-        apply(progress, Event(f"s-{number}", "2026-01-01T00:00:00.000Z", kind, data))
+        apply(progress, Event(f"s-{number}", f"2026-01-01T00:00:{number:02}.000Z", kind, data))
     made = submission.body_of(
         progress,
         catalog.load(),
@@ -51,6 +52,51 @@ def test_what_is_sealed_is_read_again_whole() -> None:
     assert found.answer("q1") == "见 [E2] \ud800 \x00"
     assert found.answer("explanation") == "because"
     assert found.answer("q2") == ""
+
+
+def scored(name: str, **ticks: str) -> tuple[str, dict[str, Any]]:
+    marks = {"points": len(ticks), "chain": True, "boundary": False, "tradeoff": False, "rubric": "7"}
+    return ("self_scored", {"name": name, "ticks": ticks, **marks})
+
+
+def committed(name: str, text: str) -> tuple[str, dict[str, Any]]:
+    return ("committed", {"name": name, "text": text, "rubric": "7"})
+
+
+def test_what_was_committed_scored_and_changed_after_the_reference_is_handed_in() -> None:
+    made = body(
+        committed("q2", "one"),
+        ("unlocked", {"name": "q2"}),
+        ("version", {"name": "q2", "text": "one half", "why": "checked"}),
+        committed("q2", "two"),
+        scored("q2", effect="two"),
+        committed("edge", "because"),
+        scored("edge"),
+    )
+    answer = made["answers"]["q2"]
+    hashes = {text: answers.fingerprint(text) for text in ("one", "one half", "two")}
+    assert (answer["text"], answer["at"], answer["committed"]) == ("two", "2026-01-01T00:00:10.000Z", True)
+    assert answer["commits"] == [
+        {"hash": hashes["one"], "at": "2026-01-01T00:00:07.000Z", "rubric": "7"},
+        {"hash": hashes["two"], "at": "2026-01-01T00:00:10.000Z", "rubric": "7"},
+    ]
+    assert answer["first_committed"] == "one"
+    assert [(each["hash"], each["why"]) for each in answer["after_reference"]] == [
+        (hashes["one half"], "checked"),
+        (hashes["two"], "committed"),
+    ]
+    assert made["answers"]["edge"]["text"] == "because"
+    assert made["self_scores"]["q2"]["ticks"] == {"effect": "two"}
+    assert (made["self_scores"]["q2"]["points"], made["self_scores"]["edge"]["points"]) == (1, 0)
+    assert made["lesson"]["rubric_version"] == catalog.load().rubric.version
+    assert json.loads(json.dumps(read(seal(made)).body)) == made
+
+
+def test_an_answer_that_is_only_a_draft_has_no_commit_and_nothing_after_the_reference() -> None:
+    answer = body(("version", {"name": "q1", "text": "x", "why": "checked"}))["answers"]["q1"]
+    assert (answer["committed"], answer["commits"], answer["after_reference"]) == (False, [], [])
+    assert answer["first_committed"] is None
+    assert body()["self_scores"] == {}
 
 
 def test_evidence_that_is_cited_or_the_last_of_its_demo_is_carried() -> None:
@@ -126,6 +172,36 @@ def test_a_part_of_the_wrong_kind_is_named(where: str, change: dict[str, Any]) -
     said = caught.value.message
     assert said.key == "class.refuse-shape"
     assert said.args["where"] == where or where == "points"
+
+
+@pytest.mark.parametrize(
+    ("where", "change"),
+    [
+        ("committed", {"committed": 1}),
+        ("first_committed", {"first_committed": 2}),
+        ("commits", {"commits": {}}),
+        ("hash", {"commits": ["x"]}),
+        ("why", {"after_reference": [{"hash": "", "at": ""}]}),
+    ],
+)
+def test_a_part_of_an_answer_of_the_wrong_kind_is_named(where: str, change: dict[str, Any]) -> None:
+    made = body()
+    made["answers"]["q1"] |= change
+    with pytest.raises(Unacceptable) as caught:
+        read(seal(made))
+    assert caught.value.message.args["where"] == where
+
+
+@pytest.mark.parametrize(
+    ("where", "change"),
+    [("points", {"points": 3}), ("ticks", {"ticks": []}), ("effect", {"ticks": {"effect": 1}}), ("at", {"at": None})],
+)
+def test_a_part_of_a_self_score_of_the_wrong_kind_is_named(where: str, change: dict[str, Any]) -> None:
+    made = body(committed("q2", "x"), scored("q2", effect="x"))
+    made["self_scores"]["q2"] |= change
+    with pytest.raises(Unacceptable) as caught:
+        read(seal(made))
+    assert caught.value.message.args["where"] == where
 
 
 def test_an_answer_whose_own_hash_is_wrong() -> None:
