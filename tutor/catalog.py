@@ -29,7 +29,7 @@ from tutor.model import (
 )
 
 if TYPE_CHECKING:
-    from tutor.rubric import Rubric
+    from tutor.rubric_model import Rubric
 
 DEFAULT_LESSON = "lesson_02_torch_compile"
 

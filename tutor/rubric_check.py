@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tutor.lesson_check import Problem
 from tutor.model import LANGS, Lang, Lesson, Message
-from tutor.rubric import Rubric, RubricQuestion, Slot, examine, stands
+from tutor.rubric import examine, stands
+from tutor.rubric_model import Rubric, RubricQuestion, Slot
 
 #: How many conditions there must be to draw from for arguing again.
 CHANGES = 10

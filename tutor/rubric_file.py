@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tutor.model import LANGS, Bilingual
-from tutor.rubric import Change, Doubt, Evidence, Kind, Need, Rubric, RubricQuestion, Slot
+from tutor.rubric_model import Change, Doubt, Evidence, Kind, Need, Rubric, RubricQuestion, Slot
 from tutor.rubric_pattern import Pattern, PatternError, compile_pattern
 
 SCHEMA = 1

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tutor import catalog
-from tutor.rubric import Findings, Rubric, examine
+from tutor.rubric import examine
+from tutor.rubric_model import Findings, Rubric
 
 STYLES = ("first", "second", "third")
 

@@ -7,7 +7,9 @@ import pytest
 from tests.unit.labelled import STYLES, answers, found, total
 from tutor import catalog
 from tutor.model import LANGS
-from tutor.rubric import READ_MAX, Findings, examine
+from tutor.rubric import examine
+from tutor.rubric_model import Findings
+from tutor.rubric_text import READ_MAX
 
 LESSON = catalog.load()
 RUBRIC = LESSON.rubric

@@ -13,7 +13,8 @@ from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
-from tutor.rubric import Doubt, Findings, Quote, Rubric, RubricQuestion, examine
+from tutor.rubric import examine
+from tutor.rubric_model import Doubt, Findings, Quote, Rubric, RubricQuestion
 
 #: The longest text that is taken, in bytes; how much of it is read is the finder's.
 MOST = 64 * 1024

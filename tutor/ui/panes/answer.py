@@ -13,7 +13,9 @@ from textual.widgets import TextArea
 
 from tutor.answers import Answer, fingerprint
 from tutor.model import Question
-from tutor.rubric import READ_MAX, RubricQuestion, examine
+from tutor.rubric import examine
+from tutor.rubric_model import RubricQuestion
+from tutor.rubric_text import READ_MAX
 from tutor.strings import text
 from tutor.ui.commands import Context
 from tutor.ui.lines import Part, wrap

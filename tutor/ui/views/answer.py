@@ -9,7 +9,8 @@ from tutor.answers import Answer
 from tutor.literals import safe_text
 from tutor.model import Lang
 from tutor.progress import Progress
-from tutor.rubric import Findings, Quote, Rubric, RubricQuestion, Slot, citations
+from tutor.rubric import citations
+from tutor.rubric_model import Findings, Quote, Rubric, RubricQuestion, Slot
 from tutor.strings import text
 from tutor.ui.lines import Line, Part, line, wrap
 

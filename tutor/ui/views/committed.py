@@ -11,7 +11,7 @@ from tutor.answers import Answer
 from tutor.literals import safe_text
 from tutor.model import Lang, Lesson
 from tutor.progress import Progress
-from tutor.rubric import Rubric, RubricQuestion
+from tutor.rubric_model import Rubric, RubricQuestion
 from tutor.strings import text
 from tutor.ui.lines import BLANK, Line, Part, fit, line, wrap
 from tutor.ui.views.answer import cited, quoted
