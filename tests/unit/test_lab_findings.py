@@ -1,4 +1,4 @@
-"""Numbers of the evidence: spreads, speedups that may be slowdowns, and what two runs do not share."""
+"""Numbers of the evidence: spreads, speedups that may be slowdowns, what two runs do not share, predictions."""
 
 from __future__ import annotations
 
@@ -74,3 +74,23 @@ def test_two_runs_differ_where_a_value_a_verdict_or_the_machine_does() -> None:
         ("environment.gpu", None, "H200"),
     ]
     assert findings.differences(one, one) == []
+
+
+def predicted(demo: str, predicted: dict[str, int], **answers: int) -> dict[str, Any]:
+    return record(demo=demo, predicted=predicted, answers=answers)
+
+
+def test_the_newest_predicted_run_of_each_demo_counts() -> None:
+    runs = [
+        predicted("guards", {"a": 1, "b": 0}, a=0, b=0),
+        predicted("breaks", {"a": 2}, a=3),
+        predicted("guards", {"a": 1, "b": 0}, a=1, b=0),
+        predicted("guards", {}, a=1, b=0),
+        predicted("breaks", {"a": 2}),
+    ]
+    assert findings.hits(runs) == [("guards", 2, 2, 2), ("breaks", 0, 1, 1)]
+    assert findings.hits([]) == []
+
+
+def test_a_prediction_whose_call_was_not_seen_did_not_come_out() -> None:
+    assert findings.hits([predicted("guards", {"a": 1, "b": 0}, a=1)]) == [("guards", 1, 2, 0)]

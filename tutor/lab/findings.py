@@ -1,9 +1,10 @@
-"""What a piece of evidence says in numbers: its timings, how much faster it was, and how two runs differ (pure)."""
+"""What a piece of evidence says in numbers: its timings, how much faster it was, how two runs differ, and how well
+the learner predicted (pure)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 #: The values that were timed without torch.compile begin so.
@@ -41,6 +42,26 @@ class Change(NamedTuple):
     where: str
     one: str | None
     other: str | None
+
+
+class Hits(NamedTuple):
+    """Of one demo's predictions, how many came out and of how many; `place` is the run's among all, from 0."""
+
+    demo: str
+    right: int
+    of: int
+    place: int
+
+
+def hits(records: Iterable[Mapping[str, Any]]) -> list[Hits]:
+    """The newest predicted run of each demo, demos in the order of their first; `records` are in the order they ran."""
+    newest: dict[str, Hits] = {}
+    for place, record in enumerate(records):
+        predicted, answers = record["predicted"], record["answers"]
+        if predicted and answers:
+            right = sum(answers.get(ask) == answer for ask, answer in predicted.items())
+            newest[record["demo"]] = Hits(record["demo"], right, len(predicted), place)
+    return list(newest.values())
 
 
 def timings(record: Mapping[str, Any]) -> list[Timing]:

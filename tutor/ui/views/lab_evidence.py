@@ -16,7 +16,8 @@ _BAR, _UNIT = 32, 8
 DIFFERENCES = 40
 
 
-def _label(one: Evidence, lang: Lang) -> Part:
+def evidence_label(one: Evidence, lang: Lang) -> Part:
+    """`[E7 here]`, or the same for a recorded run."""
     here = one.record["source"] == Source.MEASURED
     key = "ui.evidence_here" if here else "ui.evidence_recorded"
     return text(lang, key, id=one.id), "measured" if here else "recorded"
@@ -27,7 +28,7 @@ def timing_lines(one: Evidence, lang: Lang, width: int) -> list[Line]:
     found = findings.timings(one.record)
     if not found:
         return []
-    out = [BLANK, line(_label(one, lang), ("  " + text(lang, "lab_views.timings"), "title"))]
+    out = [BLANK, line(evidence_label(one, lang), ("  " + text(lang, "lab_views.timings"), "title"))]
     longest = max(timing.max for timing in found)
     for timing in found:
         out += _timing(timing, longest, lang, width)

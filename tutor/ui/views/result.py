@@ -1,17 +1,21 @@
-"""Points so far by part, who gave them, and what each still needs."""
+"""Points so far by part, who gave them, what each still needs, and how well the learner predicted."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 
 from tutor import scoring
+from tutor.lab import findings
 from tutor.literals import safe_text
 from tutor.model import Lang, Lesson
-from tutor.progress import Progress
+from tutor.progress import Evidence, Progress
 from tutor.scoring import Giver, Part
 from tutor.strings import say, text
 from tutor.ui.lines import BLANK, Line, Role, fit, line, wrap
 from tutor.ui.lines import Part as UiPart
+from tutor.ui.views.lab_evidence import evidence_label
 
 #: Which tab mends which part.
 TABS = {"normal": "code", "edge": "edge", "explanation": "edge", "q1": "q1", "q2": "q2", "q3": "q3"}
@@ -36,11 +40,22 @@ def result_lines(lesson: Lesson, progress: Progress, lang: Lang, width: int) -> 
     for rule in score.rules:
         mark: UiPart = ("[x]", "good") if rule.met else ("[ ]", "plain")
         out += wrap([mark, (" " + say(lang, rule.says), "plain")], width, first="  ", rest="      ")
-    agreed = [one.record for one in progress.evidence.values() if one.record.get("agreed") is not None]
-    if agreed:
-        out.append(BLANK)
-        right, of = sum(r["agreed"] for r in agreed), sum(len(r["predicted"]) for r in agreed)
-        out += wrap([(text(lang, "ui.result_predictions", right=right, of=of), "plain")], width)
+    return out + _predictions(lesson, list(progress.evidence.values()), lang, width)
+
+
+def _predictions(lesson: Lesson, evidence: Sequence[Evidence], lang: Lang, width: int) -> list[Line]:
+    """How many predictions came out, in all and by topic; a demo is one topic, and its newest predicted run counts."""
+    found = findings.hits([one.record for one in evidence])
+    if not found:
+        return []
+    right, of = sum(hits.right for hits in found), sum(hits.of for hits in found)
+    out = [BLANK, *wrap([(text(lang, "ui.result_predictions", right=right, of=of), "title")], width)]
+    for hits in found:
+        one, demo = evidence[hits.place], lesson.demos.get(hits.demo)
+        topic = demo.title.get(lang) if demo is not None else safe_text(hits.demo, 80)
+        head = f"  {hits.right}/{hits.of}  "
+        parts: list[UiPart] = [(topic + " ", "plain"), evidence_label(one, lang)]
+        out += wrap(parts, width, first=head, rest=" " * len(head))
     return out
 
 
