@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tutor.lab import predictions
-from tutor.lab.evidence import Gathering, spread
+from tutor.lab.evidence import Gathering
 from tutor.lab.predictions import PredictionError
 from tutor.model import Ask, Bilingual, Demo, Source
 
@@ -91,27 +89,6 @@ def test_the_record_is_a_copy() -> None:
     record = gathering.result({}, 0.2, source=Source.MEASURED, when="")
     gathering.observation(said("default", 2), 0.3)
     assert record["observed"]["default"]["n"] == [1]
-
-
-# --- spreads ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_spread_by_nearest_rank() -> None:
-    assert spread(list(range(100, 0, -1))) == {"n": 100, "p50": 50, "p95": 95, "p99": 99, "max": 100}
-    assert spread([7.5]) == {"n": 1, "p50": 7.5, "p95": 7.5, "p99": 7.5, "max": 7.5}
-    assert spread([1, 2, 3, 1000]) == {"n": 4, "p50": 2, "p95": 1000, "p99": 1000, "max": 1000}
-    with pytest.raises(ValueError, match="no values"):
-        spread([])
-
-
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
-def test_a_spread_is_in_order_and_made_of_what_was_seen(values: list[float]) -> None:
-    got = spread(values)
-    assert got["n"] == len(values)
-    assert got["p50"] <= got["p95"] <= got["p99"] <= got["max"] == max(values)
-    assert {got["p50"], got["p95"], got["p99"]} <= set(values)
-    for share in (50, 95, 99):
-        assert sum(value <= got[f"p{share}"] for value in values) * 100 >= share * len(values)
 
 
 # --- predictions ------------------------------------------------------------------------------------------------------

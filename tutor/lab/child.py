@@ -77,7 +77,7 @@ class Lab:
         """Say one observation, as soon as it is made.
 
         `series` groups those that a rule looks at together ("default", "control"), `values` are names with numbers,
-        texts, truth values, lists of them, or a spread of timings. `call` describes the call in the field's terms,
+        texts, truth values, lists of them, or a `timing.Spread`. `call` describes the call in the field's terms,
         `ask` is the question of the demo's TOML that it answers and `answer` the answer (a number, or a choice's
         place from 0), `said` are torch's own words and `why` names a sentence of the TOML.
         """
@@ -118,7 +118,7 @@ class Lab:
 
     def race(
         self, sides: Mapping[str, Callable[[], object]], *, n: int, clock: timing.Clock = "device"
-    ) -> dict[str, dict[str, float | int]]:
+    ) -> dict[str, timing.Spread]:
         """The spread of `n` calls of each side in microseconds, the sides taking turns; see `timing.race`."""
         return timing.race(sides, self.device, n=n, clock=clock)
 

@@ -1,12 +1,8 @@
-"""The evidence of one run, built from what it observed and what the learner predicted (pure).
-
-Percentiles are by nearest rank: the smallest observed value that at least that share of the values do not exceed.
-"""
+"""The evidence of one run, built from what it observed and what the learner predicted (pure)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from tutor.lab import protocol, verdicts
@@ -16,15 +12,6 @@ from tutor.strings import text
 
 #: What a child calls an observation that the demo did not foresee; the same sentence for all of them.
 UNEXPECTED = "unexpected"
-
-
-def spread(values: Sequence[float]) -> dict[str, float | int]:
-    """Timings as they are always shown: n, p50, p95, p99, max, in the unit of `values`. Raises ValueError for none."""
-    if not values:
-        raise ValueError("no values to summarise")
-    ordered = sorted(values)
-    at = {f"p{share}": ordered[math.ceil(len(ordered) * share / 100) - 1] for share in (50, 95, 99)}
-    return {"n": len(ordered), **at, "max": ordered[-1]}
 
 
 class Gathering:

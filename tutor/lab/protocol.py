@@ -139,13 +139,14 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _is_facts(value: Any) -> bool:
-    """Names with a scalar, a list of scalars, or one further table of scalars (a spread of timings)."""
+    """Names with a fact each, or with one further table of facts (a spread of timings)."""
     return isinstance(value, dict) and all(
-        _is_scalar(item)
-        or (isinstance(item, list) and all(map(_is_scalar, item)))
-        or (isinstance(item, dict) and all(map(_is_scalar, item.values())))
-        for item in value.values()
+        _is_fact(item) or (isinstance(item, dict) and all(map(_is_fact, item.values()))) for item in value.values()
     )
+
+
+def _is_fact(value: Any) -> bool:
+    return _is_scalar(value) or (isinstance(value, list) and all(map(_is_scalar, value)))
 
 
 _CHILD: Mapping[str, Mapping[str, Any]] = {

@@ -10,23 +10,59 @@ from __future__ import annotations
 import math
 import random
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypedDict
 
 import torch
 
 Side = Callable[[], object]
 Clock = Literal["device", "caller", "host"]
 
-
-def spread(values: Sequence[float]) -> dict[str, float | int]:
-    """n, p50, p95, p99 and max in the unit of `values`, by nearest rank, as `evidence.spread` has them."""
-    ordered = sorted(values)
-    at = {f"p{share}": round(ordered[math.ceil(len(ordered) * share / 100) - 1], 3) for share in (50, 95, 99)}
-    return {"n": len(ordered), **at, "max": round(ordered[-1], 3)}
+#: Bins of a histogram.
+BINS = 12
 
 
-def race(sides: Mapping[str, Side], device: str, *, n: int, clock: Clock) -> dict[str, dict[str, float | int]]:
+class Spread(TypedDict):
+    """Timings as they are always shown, in one unit, and their histogram: `counts[i]` values lie from `edges[i]` up to
+    `edges[i + 1]`, the last edge included."""
+
+    n: int
+    p50: float
+    p95: float
+    p99: float
+    max: float
+    edges: list[float]
+    counts: list[int]
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """The spread of times in microseconds, to the nanosecond. Raises ValueError for none.
+
+    Percentiles are by nearest rank: the smallest value that at least that share of the values do not exceed.
+    """
+    if not values:
+        raise ValueError("no values to summarise")
+    ordered = sorted(round(value, 3) for value in values)
+    p50, p95, p99 = (ordered[math.ceil(len(ordered) * share / 100) - 1] for share in (50, 95, 99))
+    edges, counts = _histogram(ordered)
+    return {"n": len(ordered), "p50": p50, "p95": p95, "p99": p99, "max": ordered[-1], "edges": edges, "counts": counts}
+
+
+def _histogram(ordered: Sequence[float]) -> tuple[list[float], list[int]]:
+    """At most BINS bins as wide as each other on a logarithmic axis: a tail is a matter of factors."""
+    least, most = ordered[0], ordered[-1]
+    low = max(least, 0.001)  # A clock may say nothing at all.
+    edges = sorted({least, most, *(round(low * (most / low) ** (k / BINS), 3) for k in range(1, BINS) if most > low)})
+    if len(edges) == 1:
+        edges *= 2
+    counts = [0] * (len(edges) - 1)
+    for value in ordered:
+        counts[min(bisect_right(edges, value), len(counts)) - 1] += 1
+    return edges, counts
+
+
+def race(sides: Mapping[str, Side], device: str, *, n: int, clock: Clock) -> dict[str, Spread]:
     """Microseconds of `n` calls of each side after a tenth as many unmeasured ones.
 
     `clock` is "device" (on a GPU from event to event), "caller" (until the device is done) or "host" (until the call
@@ -75,7 +111,7 @@ def settle(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def _on_device(sides: Mapping[str, Side], n: int) -> dict[str, dict[str, float | int]]:
+def _on_device(sides: Mapping[str, Side], n: int) -> dict[str, Spread]:
     marks: dict[str, list[tuple[torch.cuda.Event, torch.cuda.Event]]] = {name: [] for name in sides}
     torch.cuda.synchronize()
     for name, side in _turns(sides, n):

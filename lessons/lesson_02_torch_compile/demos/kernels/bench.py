@@ -54,8 +54,8 @@ def _lab_module(name: str) -> Any:
     return module
 
 
-def spread(values: Sequence[float]) -> dict[str, float | int]:
-    found: dict[str, float | int] = _lab_module("timing").spread(values)
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    found: dict[str, Any] = _lab_module("timing").spread(values)
     return found
 
 
