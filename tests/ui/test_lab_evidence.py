@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -64,6 +65,29 @@ async def test_timings_show_their_tail_and_where_compiled_is_slower(box: Box80, 
         assert "2.00x  p99 0.50x" in learner.text
         assert learner.text.count(slower) == 1
         assert ("contended" if lang == "en" else "有争用") in learner.text
+
+
+@pytest.mark.parametrize(("lang", "legend"), [("en", "every row spans one factor"), ("zh", "每段首尾之比相同")])
+@pytest.mark.parametrize("width", [80, 120])
+async def test_a_histogram_shows_the_tail_beside_the_percentiles(
+    box: Box80, lang: str, legend: str, width: int
+) -> None:
+    kept = {**spread(10, 160), "edges": [10, 20, 40, 80, 160], "counts": [47, 2, 0, 1]}
+    timed = record("fusion", units={"us": "us"}, observed={"default": {"call": ["(8, 8)"], "us": [kept]}})
+    async with box.open(lang=lang, lab=FakeLab([]), size=(width, 40)) as learner:
+        await opened(learner, timed)
+        assert legend in learner.text or width == 120, "the narrower pane breaks the line"
+        assert "n 50  p50 10  p95 10  p99 160  max 160 us" in learner.text
+        rows = re.findall(r"(\d+) [.]{2} +(\d+)  (#*)[.]? ?(\d*)", learner.text)
+        assert [(low, high, len(bar), count) for low, high, bar, count in rows] == [
+            ("10", "20", 32, "47"),
+            ("20", "40", 1, "2"),
+            ("40", "80", 0, ""),
+            ("80", "160", 1, "1"),
+        ]
+        await learner.press("enter")
+        assert "edges" not in learner.text, "the page of the run gives the numbers"
+        assert "'p99': 160" in learner.text
 
 
 async def test_only_one_demos_runs_are_listed_when_asked(box: Box80) -> None:

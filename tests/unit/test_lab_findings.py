@@ -47,6 +47,15 @@ def test_every_spread_is_found_with_its_call_and_unit() -> None:
     assert findings.timings(record(observed={"s": {"x": [{"p50": 1}, 3, None]}})) == []
 
 
+def test_a_spread_has_its_histogram_if_it_was_kept() -> None:
+    kept = {**spread(10, 20), "edges": [10, 14, 20], "counts": [9, 1]}
+    new, old = findings.timings(record(observed={"s": {"x": [kept, spread(10)]}}))
+    assert (new.edges, new.counts) == ((10, 14, 20), (9, 1))
+    assert (old.edges, old.counts) == ((), ())
+    assert findings.without_bins(kept) == spread(10, 20)
+    assert [findings.without_bins(each) for each in (3, [1, 2], None)] == [3, [1, 2], None]
+
+
 def test_a_speedup_is_of_the_same_call_and_may_be_a_slowdown() -> None:
     assert [(each.call, each.p50, each.p99) for each in findings.speedups(TIMED)] == [
         ("(8, 8)", 0.5, 0.5),

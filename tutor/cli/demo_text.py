@@ -8,7 +8,7 @@ from typing import Any
 
 from tutor.cli.output import Output
 from tutor.cli.progress_line import ProgressLine
-from tutor.lab import protocol
+from tutor.lab import findings, protocol
 from tutor.lab.protocol import Event
 from tutor.model import Demo, Verdict
 
@@ -102,5 +102,5 @@ class Show:
 
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
-        return " ".join(f"{name} {_shown(item)}" for name, item in value.items())
+        return " ".join(f"{name} {_shown(item)}" for name, item in findings.without_bins(value).items())
     return f"{value:.4g}" if isinstance(value, float) else str(value)

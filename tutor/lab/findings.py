@@ -10,10 +10,14 @@ from typing import Any, NamedTuple
 #: The values that were timed without torch.compile begin so.
 _EAGER = "eager"
 _SPREAD = ("n", "p50", "p95", "p99", "max")
+_BINS = ("edges", "counts")
 
 
 class Timing(NamedTuple):
-    """One spread: of which series and call, the value's name, its unit, and n, p50, p95, p99, max."""
+    """One spread: of which series and call, the value's name, its unit, n, p50, p95, p99, max, and its histogram.
+
+    `counts[i]` values lie from `edges[i]` to `edges[i + 1]`; both are empty in a record that was made without.
+    """
 
     series: str
     call: str
@@ -24,6 +28,8 @@ class Timing(NamedTuple):
     p95: float
     p99: float
     max: float
+    edges: tuple[float, ...] = ()
+    counts: tuple[int, ...] = ()
 
 
 class Speedup(NamedTuple):
@@ -73,7 +79,8 @@ def timings(record: Mapping[str, Any]) -> list[Timing]:
             for place, value in enumerate(values):
                 if isinstance(value, Mapping) and all(part in value for part in _SPREAD):
                     spread = (value[part] for part in _SPREAD)
-                    found.append(Timing(series, _call(table, place), name, str(units.get(name, "us")), *spread))
+                    bins = (tuple(value.get(part, ())) for part in _BINS)
+                    found.append(Timing(series, _call(table, place), name, str(units.get(name, "us")), *spread, *bins))
     return found
 
 
@@ -113,8 +120,13 @@ def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"{series}.{name}", _shown([_median(value) for value in values])
 
 
+def without_bins(value: Any) -> Any:
+    """A spread's five numbers without its histogram, for where there is no room to draw one; all else as it is."""
+    return {part: each for part, each in value.items() if part not in _BINS} if isinstance(value, Mapping) else value
+
+
 def _median(value: Any) -> Any:
-    """Of a spread the median alone: two runs never share all five numbers."""
+    """Of a spread the median alone: two runs never share all of its numbers."""
     return value["p50"] if isinstance(value, Mapping) and "p50" in value else value
 
 

@@ -24,14 +24,15 @@ def evidence_label(one: Evidence, lang: Lang) -> Part:
 
 
 def timing_lines(one: Evidence, lang: Lang, width: int) -> list[Line]:
-    """The chosen run's timings with a bar that shows the tail, and how much faster compiled was."""
+    """The chosen run's timings, each with its tail, and how much faster compiled was."""
     found = findings.timings(one.record)
     if not found:
         return []
-    out = [BLANK, line(evidence_label(one, lang), ("  " + text(lang, "lab_views.timings"), "title"))]
+    key = "lab_views.timings-bins" if any(timing.counts for timing in found) else "lab_views.timings"
+    out = [BLANK, *wrap([evidence_label(one, lang), ("  " + text(lang, key), "title")], width)]
     longest = max(timing.max for timing in found)
     for timing in found:
-        out += _timing(timing, longest, lang, width)
+        out += _timing(timing, longest, lang, width, role=evidence_label(one, lang)[1])
     speedups = findings.speedups(one.record)
     if speedups:
         out += [BLANK, line((text(lang, "lab_views.speedups"), "title"))]
@@ -48,7 +49,7 @@ def timing_lines(one: Evidence, lang: Lang, width: int) -> list[Line]:
     return out
 
 
-def _timing(timing: Timing, longest: float, lang: Lang, width: int) -> list[Line]:
+def _timing(timing: Timing, longest: float, lang: Lang, width: int, *, role: Role) -> list[Line]:
     name = safe_text(f"{timing.call or timing.series}  {timing.name}")
     numbers = text(
         lang,
@@ -60,6 +61,28 @@ def _timing(timing: Timing, longest: float, lang: Lang, width: int) -> list[Line
         max=f"{timing.max:.4g}",
         unit=timing.unit,
     )
+    head = [
+        *wrap([(name, "plain")], width, first="  ", rest="    "),
+        line((fit("    " + numbers, width).rstrip(), role)),
+    ]
+    return [*head, *(_histogram(timing, width, role) if timing.counts else [_scale(timing, longest, width)])]
+
+
+def _histogram(timing: Timing, width: int, role: Role) -> list[Line]:
+    """A row per bin: where it begins and ends, a bar, how many. One value in a bin is a bar of one `#` at least."""
+    least = [f"{edge:.4g}" for edge in timing.edges]
+    size, most = max(map(len, least)), max(timing.counts)
+    room = max(1, min(_BAR, width - 2 * size - len(str(most)) - 10))
+    out = []
+    for n, count in enumerate(timing.counts):
+        span = f"    {least[n]:>{size}} .. {least[n + 1]:>{size}}  "
+        bar = "#" * (max(1, round(room * count / most)) if count else 0)
+        out.append(line((span, "muted"), (bar, role), (f" {count}" if count else ".", "muted")))
+    return out
+
+
+def _scale(timing: Timing, longest: float, width: int) -> Line:
+    """A record without a histogram still shows where its tail begins: to p50, p95, p99 and the maximum."""
     size = max(10, min(60, width - 6))
     at = [
         round(size * value / longest) if longest > 0 else 0
@@ -68,11 +91,7 @@ def _timing(timing: Timing, longest: float, lang: Lang, width: int) -> list[Line
     bar, before = "", 0
     for mark, end in zip("#+-.", at, strict=True):
         bar, before = bar + mark * max(0, end - before), max(before, end)
-    return [
-        *wrap([(name, "plain")], width, first="  ", rest="    "),
-        line((fit("    " + numbers, width).rstrip(), "measured")),
-        line("    ", (bar or "#", "muted")),
-    ]
+    return line("    ", (bar or "#", "muted"))
 
 
 def compared_lines(one: Evidence, other: Evidence, lang: Lang, width: int) -> list[Line]:

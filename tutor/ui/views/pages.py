@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from tutor.lab import findings
 from tutor.literals import safe_text
 from tutor.model import Claim, Lang, Lesson, Source, Verdict
 from tutor.progress import Evidence
@@ -88,7 +89,7 @@ def evidence_page(evidence: Evidence, lang: Lang, width: int) -> list[Line]:
     for series, table in record["observed"].items():
         out.append(line((safe_text(series), "title")))
         for name, values in table.items():
-            shown = safe_text(f"{name}: {', '.join(map(str, values))}", 2000)
+            shown = safe_text(f"{name}: {', '.join(str(findings.without_bins(value)) for value in values)}", 2000)
             out += wrap([(shown, "plain")], width, first="  ", rest="    ")
     out += [BLANK, line((text(lang, "ui.environment"), "title"))]
     for name, value in record["environment"].items():
