@@ -25,10 +25,11 @@ TRIES = 64
 LENGTH, REPEAT = 80, 20
 
 #: A space between a Chinese and another character.
-MIXED = re.compile(r"(?<=[一-鿿]) (?=[a-z0-9`.])|(?<=[a-z0-9`.)]) (?=[一-鿿])")
+MIXED = re.compile(r" (?:(?<=[一-鿿] )(?=[a-z0-9`.])|(?<=[a-z0-9`.)] )(?=[一-鿿]))")
 _BEGINNING = re.compile(r"[a-z0-9_]+|[^a-z0-9_\s]")
 _CHOICE = re.compile(r"\(([^()]*)\)")
 _QUANTITY = re.compile(r"\{(\d{1,3})(?:,(\d{1,3}))?\}")
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _ESCAPES = "dwsb.()[]{}|?*+^$\\/%<>=-"
 
 
@@ -79,11 +80,16 @@ class Pattern(NamedTuple):
         return "".join(part[0].text for part in self.parts)
 
 
+#: What begins alike; and by first characters, the beginnings of each length.
+_Group = list[tuple[str, Pattern, Phrase]]
+_Walk = dict[str, tuple[tuple[int, dict[str, _Group]], ...]]
+
+
 class Index:
     """Patterns by name, looked up by how their first wordings begin: one walk over a text finds all of them."""
 
     def __init__(self, patterns: Mapping[str, Iterable[Pattern]]) -> None:
-        self._by_start: dict[str, list[tuple[str, Pattern, Phrase]]] = {}
+        starts: dict[str, _Group] = {}
         self._regexes: list[tuple[str, re.Pattern[str]]] = []
         for name, group in patterns.items():
             for pattern in group:
@@ -91,26 +97,28 @@ class Index:
                     self._regexes.append((name, pattern.regex))
                     continue
                 for phrase in pattern.parts[0]:
-                    self._by_start.setdefault(phrase.text[:START], []).append((name, pattern, phrase))
+                    starts.setdefault(phrase.text[:START], []).append((name, pattern, phrase))
         self._names = tuple(patterns)
-        self._sizes = sorted({len(start) for start in self._by_start})
+        single = {start: group for start, group in starts.items() if len(start) == 1}
+        longer = {start: group for start, group in starts.items() if len(start) > 1}
+        self._walks = ((1, _grouped(single)), (2, _grouped(longer)))
 
     def find(self, folded: str, most: int) -> dict[str, list[Span]]:
         """Where each name stands in `folded`, in order; each pattern is tried at most `most` times."""
         found: dict[str, list[Span]] = {name: [] for name in self._names}
         tried: dict[int, int] = {}
-        known = self._by_start
         # No wording begins inside a word.
         places = [one.start() for one in _BEGINNING.finditer(folded)]
-        for size in self._sizes:
-            for at in places:
-                for name, pattern, phrase in known.get(folded[at : at + size], ()):
-                    if not phrase.stands(folded, at) or tried.get(id(pattern), 0) >= most:
-                        continue
-                    tried[id(pattern)] = tried.get(id(pattern), 0) + 1
-                    end = _rest(pattern.parts, 1, folded, at + len(phrase.text))
-                    if end is not None:
-                        found[name].append(Span(at, end))
+        for shortest, walk in self._walks:
+            for at in places if walk else ():
+                for size, starts in walk.get(folded[at : at + shortest], ()):
+                    for name, pattern, phrase in starts.get(folded[at : at + size], ()):
+                        if not phrase.stands(folded, at) or tried.get(id(pattern), 0) >= most:
+                            continue
+                        tried[id(pattern)] = tried.get(id(pattern), 0) + 1
+                        end = _rest(pattern.parts, 1, folded, at + len(phrase.text))
+                        if end is not None:
+                            found[name].append(Span(at, end))
         for name, regex in self._regexes:
             for count, one in enumerate(regex.finditer(folded)):
                 if count >= most or one.start() == one.end():
@@ -119,6 +127,14 @@ class Index:
         for spans in found.values():
             spans.sort()
         return found
+
+
+def _grouped(starts: Mapping[str, _Group]) -> _Walk:
+    """Beginnings of one length or more, by their first one or two characters: most places of a text fail there."""
+    out: dict[str, dict[int, dict[str, _Group]]] = {}
+    for start, group in starts.items():
+        out.setdefault(start[:2], {}).setdefault(len(start), {})[start] = group
+    return {first: tuple(sizes.items()) for first, sizes in out.items()}
 
 
 def _rest(parts: tuple[tuple[Phrase, ...], ...], part: int, folded: str, after: int) -> int | None:
@@ -149,7 +165,7 @@ def spaced(text: str) -> str:
 
 
 def _is_word(char: str) -> bool:
-    return char.isascii() and (char.isalnum() or char == "_")
+    return char in _WORD
 
 
 def compile_pattern(source: str) -> Pattern:

@@ -24,9 +24,10 @@ _TRADITIONAL = str.maketrans(
 
 #: Sentences end here; a full stop only where a space, a Chinese character or the end follows (not in `x.item()`, 2.5).
 _SENTENCE = re.compile(r"[。！!？?；;\n]+|\.(?=\s|$|[一-鿿])")
+# Each of these begins with what its first character may be: most places of a text fail there.
 _CLAUSE = re.compile(
-    r"[,，:：()（）—]|->|→|\.{2,}| - |\b(?:but|whereas|because|so that)\b|"
-    r"\band (?=(?:a|an|the|it|another|that|this|you|then|so)\b)|但|不过|然而|而是|因为|所以|因此|于是"
+    r"(?=[-,，:：()（）—→. bwsa但不然而因所于])(?:[,，:：()（）—]|->|→|\.{2,}| - |\b(?:but|whereas|because|so that)\b|"
+    r"\band (?=(?:a|an|the|it|another|that|this|you|then|so)\b)|但|不过|然而|而是|因为|所以|因此|于是)"
 )
 _ITEM = re.compile(r"[、,，/|\n\t]+")
 _TOKEN = re.compile(r"[a-z0-9_.=<>%()'-]+|[一-鿿]+")
@@ -38,14 +39,15 @@ _HOLDS = re.compile(
 
 #: What looks like a negation and is none, or is part of a word.
 _NO_NEGATION = re.compile(
+    r"(?=[不没并非是会能有要无别区分类特级差否nw])(?:"
     r"(?:不会|不|没有|没|并未)(?:放宽|取消|去掉|放开|关掉|豁免)|不(?:连续|同|一样|一致|太|但|仅|只|论|管|断|得不|妨|少|错|是说)|"
     r"非(?:连续|尺寸|常)|是不是|会不会|能不能|有没有|要不要|无论|无非|别的|[区分类特级差]别|没准|否则|"
     r"n't relax|not (?:relax|lift|remove|drop|free|loosen|only|just)\w*|"
-    r"never (?:relax|lift|remove|drop|free|loosen)\w*|whether or not|no (?:matter|reason not|doubt)"
+    r"never (?:relax|lift|remove|drop|free|loosen)\w*|whether or not|no (?:matter|reason not|doubt))"
 )
 _NEGATION = re.compile(
-    r"[不没无未非别勿]|严禁|禁止|避免|n't\b|"
-    r"(?:not|no|never|without|cannot|neither|nor|none|nothing|avoid|instead of|rather than|hardly|unlike)\b"
+    r"(?=[不没无未非别勿严禁避nwcairhu])(?:[不没无未非别勿]|严禁|禁止|避免|n't\b|"
+    r"(?:not|no|never|without|cannot|neither|nor|none|nothing|avoid|instead of|rather than|hardly|unlike)\b)"
 )
 
 

@@ -26,6 +26,8 @@ def found(pattern: str, text: str) -> list[str]:
         ("guard*", "Guard guards regard", ["guard", "guards"[:5]]),
         ("重编译", "要重编译了", ["重编译"]),
         ("(cannot|can't) be traced", "It can't be traced", ["can't be traced"]),
+        ("(x|xyz|not xyz)", "x xy xyz not xyz", ["x", "xyz", "not xyz", "xyz"]),
+        ("图", "一张图，两张图", ["图", "图"]),
         ("split*..graph", "splits the whole graph", ["splits the whole graph"]),
         ("split*..graph", "splits " + "x" * 30 + " graph", []),
         ("切成..图", "切成、图", []),
@@ -59,6 +61,11 @@ def test_what_may_be_tried_is_bounded_and_the_shipped_ones_are_within() -> None:
 def test_a_pattern_that_cannot_be_read(source: str) -> None:
     with pytest.raises(PatternError):
         compile_pattern(source)
+
+
+def test_every_condition_that_a_demo_can_show_names_it() -> None:
+    # No demo has the same model at two hidden sizes.
+    assert [change.id for change in rubric_file.load(SHIPPED).changes if change.demo is None] == ["hidden-doubles"]
 
 
 PROMPTS = SHIPPED.read_text(encoding="utf-8").partition("gb_cause")[2].partition("prompts = [")[2].partition("\n]\n")[0]
