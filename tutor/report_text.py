@@ -11,6 +11,8 @@ from tutor.literals import safe_text
 from tutor.model import Lang
 from tutor.strings import text
 
+FileKind = Literal["md", "html"]
+KINDS: tuple[FileKind, ...] = ("md", "html")
 Kind = Literal["title", "heading", "line", "text"]
 #: The longest line that is shown, in characters.
 LINE = 16_000
@@ -53,6 +55,12 @@ def html(data: Mapping[str, Any], lang: Lang) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n{body}\n</html>\n"
     )
+
+
+def as_file(data: Mapping[str, Any], kind: FileKind, lang: Lang) -> bytes:
+    """The report as a file has it; a lone surrogate in a learner's text is written as an escape."""
+    make = html if kind == "html" else markdown
+    return make(data, lang).encode("utf-8", "backslashreplace")
 
 
 def pieces(data: Mapping[str, Any], lang: Lang) -> Iterator[Piece]:

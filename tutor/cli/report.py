@@ -31,8 +31,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         if kind == "json":
             raw = json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n"
         else:
-            make = report_text.html if kind == "html" else report_text.markdown
-            raw = make(data, out.lang).encode("utf-8", "backslashreplace")
+            raw = report_text.as_file(data, "html" if kind == "html" else "md", out.lang)
         _write(Path(name), raw)
         out.hint(out.text("report.written", path=name))
     return Exit.GOOD

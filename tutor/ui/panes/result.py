@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
+from tutor.line_file import write_whole
+from tutor.paths import why
+from tutor.strings import text
 from tutor.ui.commands import Context
 from tutor.ui.lines import Part
 from tutor.ui.panes.base import ListPane
@@ -33,3 +37,21 @@ class ResultPane(ListPane):
         name = item.removeprefix("part:")
         if name in TABS:
             self.post_message(self.Go(TABS[name]))
+
+    def do_report(self) -> None:
+        """Write the report as Markdown and as HTML beside the journal, over those of an earlier time."""
+        from tutor import report_text
+        from tutor.report import report
+
+        store = self.store
+        store.flush()
+        at = datetime.now().astimezone().isoformat(timespec="seconds")
+        data = report(store.progress, store.lesson, store.lang, at)
+        for kind in report_text.KINDS:
+            path = store.journal.folder / f"report.{kind}"
+            try:
+                write_whole(path, report_text.as_file(data, kind, store.lang))
+            except OSError as error:
+                self.say(text(store.lang, "report.unwritable", path=str(path), why=why(error)), "caution")
+                return
+        self.say(self.tr("result_written", folder=str(store.journal.folder)), "good")
