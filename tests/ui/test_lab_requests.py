@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from tests.ui.learner_app import RIGHT, Box80, FakeLab, Learner, box
 from tutor.lab import requests
+from tutor.ui.lines import Line
+from tutor.ui.pages import Page
 from tutor.ui.panes.lab_requests import RequestsView
 
 __all__ = ["box"]
@@ -86,6 +89,43 @@ async def test_both_sides_and_what_parts_them(box: Box80, lang: str, words: str)
         assert evidence["observed"]["guard_key"]["served"] == ["new k1", "hit k1", "new k2"]
         assert evidence["observed"]["guard_key"]["differs"] == [False, True, False]
         assert evidence["claims"] == {}
+
+
+async def ran(learner: Learner) -> RequestsView:
+    learner.store.record("draft", name="code", text=RIGHT, cursor=[0, 0])
+    view = await opened(learner)
+    await learner.press("r")
+    await learner.until(lambda: view.ran is not None and view.ran.evidence)
+    return view
+
+
+def lit(lines: Sequence[Line]) -> list[str]:
+    return [words for row in lines for words, role in row.parts if role == "lit" and words.isupper()]
+
+
+async def test_the_chosen_requests_path_is_lit_in_the_figure_where_there_is_room(box: Box80) -> None:
+    async with box.open(lab=FakeLab(EVENTS), size=(120, 40)) as learner:
+        view = await ran(learner)
+        for n, kind in enumerate(("STATIC", "DYNAMIC")):
+            assert view.at == n
+            assert lit(view.body.lines) == ["CALL", "GUARDS", "MISS", "RECAPTURE", kind, "NEW ENTRY", "RESULT"]
+            await learner.press("j")
+
+
+@pytest.mark.parametrize(("lang", "title"), [("en", "The way of this request"), ("zh", "这个请求走过的路")])
+async def test_where_there_is_no_room_a_key_shows_the_figure(box: Box80, lang: str, title: str) -> None:
+    async with box.open(lang=lang, lab=FakeLab(EVENTS)) as learner:
+        view = await ran(learner)
+        assert not lit(view.body.lines)
+        assert "-> MISS -> " in learner.text or "-> 未命中 -> " in learner.text
+        await learner.press("f")
+        assert title in learner.text
+        assert "FAST PATH" in learner.text
+        page = learner.app.screen
+        assert isinstance(page, Page)
+        assert lit(page.body.lines)[2:5] == ["MISS", "RECAPTURE", "DYNAMIC"]
+        await learner.press("escape", "d", "f")
+        assert "r runs the list" in learner.text or "按 r 运行" in learner.text
 
 
 async def test_an_empty_blank_leaves_the_left_side_empty_and_says_so(box: Box80) -> None:

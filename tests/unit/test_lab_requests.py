@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutor import strings
+from tutor import catalog, strings
 from tutor.lab import requests
 from tutor.lab.requests import Graphs, KeyCache, Request, RequestError, Row, Served, parse
 from tutor.model import LANGS, Raised
@@ -160,6 +160,13 @@ def test_what_could_not_be_made_or_asked_is_no_difference() -> None:
     assert requests.first_difference([]) is None
 
 
+def test_which_entries_refused_is_known_without_a_key() -> None:
+    graphs = Graphs()
+    one_row(Served("none"), seen("0/0", 1), [], graphs)
+    late = one_row(Served("none"), seen("0/1", 1), ["0/0: tensor 'x' rank mismatch. expected 2, actual 3"], graphs)
+    assert (late.tried, late.differs) == (("g0",), False)
+
+
 EXPLAINED = [
     (
         "size-first",
@@ -186,3 +193,40 @@ def test_each_row_has_its_plain_sentence(key: str, served: Served, values: dict[
     message = requests.explain(one_row(served, values, said, Graphs()), "None", limit=8)
     assert message.key == f"lab_views.plain-{key}"
     assert all(strings.say(lang, message) for lang in LANGS)
+
+
+# --- the figure -------------------------------------------------------------------------------------------------------
+
+SIZE = "0/0: tensor 'x' size mismatch at index 0. expected 2, actual "
+DTYPE = "0/0: tensor 'x' dtype mismatch. expected Float, actual Double"
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "values", "said", "passed", "not_passed"),
+    [
+        ("None", seen("0/0", 0), [], {"HIT", "FAST PATH", "RESULT"}, {"MISS", "RECAPTURE"}),
+        ("None", seen("eager", 0), [], {"MISS", "LIMIT", "EAGER", "RESULT"}, {"HIT", "RECAPTURE"}),
+        ("None", seen("0/0", 1), [], {"MISS", "RECAPTURE", "STATIC", "NEW ENTRY"}, {"HIT", "DYNAMIC", "EAGER"}),
+        ("None", seen("0/1", 1), [SIZE + "8"], {"MISS", "RECAPTURE", "DYNAMIC", "NEW ENTRY"}, {"HIT", "STATIC"}),
+        ("None", seen("0/1", 1), [SIZE + "1"], {"NEW ENTRY"}, {"STATIC", "DYNAMIC"}),
+        ("None", seen("0/1", 1), [DTYPE], {"NEW ENTRY"}, {"STATIC", "DYNAMIC"}),
+        ("False", seen("0/1", 1), [SIZE + "8"], {"STATIC", "NEW ENTRY"}, {"DYNAMIC"}),
+        ("True", seen("0/0", 1), [], {"NEW ENTRY"}, {"STATIC", "DYNAMIC"}),
+        ("mark", seen("0/0", 1), [], {"NEW ENTRY"}, {"STATIC", "DYNAMIC"}),
+    ],
+)
+def test_a_path_lights_what_the_request_passed_and_no_more(
+    dynamic: requests.Dynamic, values: dict[str, Any], said: list[str], passed: set[str], not_passed: set[str]
+) -> None:
+    labels = requests.figure_path(one_row(Served("new", 1), values, said, Graphs()), dynamic)
+    assert passed <= set(labels)
+    assert not not_passed & set(labels)
+    figure = catalog.load().figures["life-cycle"]
+    for drawing in ("\n".join(figure.narrow), "\n".join(figure.wide)):
+        assert all(drawing.count(label) == 1 for label in labels)
+
+
+def test_what_was_not_called_has_no_path() -> None:
+    missing = one_row(Served("new", 1), {"ended": "unavailable", "text": "cuda"}, [], Graphs())
+    assert requests.figure_path(missing, "None") == ()
+    assert requests.figure_path(requests.row(parse("(2, 3)"), Served("none"), None, Graphs()), "None") == ()

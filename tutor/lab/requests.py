@@ -265,10 +265,10 @@ def dynamo(values: Mapping[str, Any], said: Sequence[str], graphs: Graphs) -> Dy
 
 def row(request: Request, key: Served, answer: Dynamo | None, graphs: Graphs) -> Row:
     """Both sides of one request. They differ when one would have run old code and the other not."""
-    if answer is None or answer.how == "unavailable" or key.how == "none":
+    if answer is None or answer.how == "unavailable":
         return Row(request, key, answer, False)
     tried = tuple(graphs.known(reason.entry) for reason in answer.reasons if reason.entry)
-    differs = {"hit": "served", "new": "new"}.get(key.how) != answer.how
+    differs = key.how != "none" and {"hit": "served", "new": "new"}.get(key.how) != answer.how
     return Row(request, key, answer, differs, tried)
 
 
@@ -294,6 +294,28 @@ def explain(one: Row, dynamic: Dynamic, *, limit: int | None = None) -> Message:
         return Message("lab_views.plain-size-first" if automatic else "lab_views.plain-size")
     known = ("stride", "dtype", "requires_grad", "device", "rank", "zero_one", "duck", "grad_mode", "global")
     return Message(f"lab_views.plain-{kind if kind in known else 'other'}")
+
+
+def figure_path(one: Row, dynamic: Dynamic) -> tuple[str, ...]:
+    """The labels of the lesson's figure of a call's life that this request passed; none when there was no call.
+
+    STATIC or DYNAMIC is among them only where it follows from what was seen: a first capture that was told nothing
+    takes sizes as they are, the first change of one makes it a symbol (but for 0 and 1), under dynamic=False none is.
+    """
+    answer = one.dynamo
+    if answer is None or answer.how in ("unavailable", "error"):
+        return ()
+    if answer.how == "served":
+        return "CALL", "GUARDS", "HIT", "FAST PATH", "RESULT"
+    if answer.how == "eager":
+        return "CALL", "GUARDS", "MISS", "LIMIT", "EAGER", "RESULT"
+    nearest = reasons.nearest(answer.reasons)
+    kind: tuple[str, ...] = ()
+    if dynamic == "False" or (dynamic == "None" and nearest is None and answer.graphs == "g0"):
+        kind = ("STATIC",)
+    elif dynamic == "None" and nearest is not None and nearest.kind == "size" and nearest.now not in ("0", "1"):
+        kind = ("DYNAMIC",)
+    return "CALL", "GUARDS", "MISS", "RECAPTURE", *kind, "NEW ENTRY", "RESULT"
 
 
 def first_difference(rows: Iterable[Row]) -> int | None:

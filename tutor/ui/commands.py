@@ -43,7 +43,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("unlock", ("U",), (), ("edge", "answer"), line=True, writes=True),
     Command("versions", ("v",), (), ("answer",), line=True),
     Command("mark", ("m",), (), ("lesson",), line=True),
-    Command("figure", ("f",), (), ("lesson",), line=True),
+    Command("figure", ("f",), (), ("lesson", "lab"), line=True),
     Command("add", ("a",), (), ("edge", "lab"), line=True, writes=True),
     Command("delete", ("d",), (), ("edge", "lab"), line=True, writes=True),
     Command("value", ("v",), (), ("lab",), line=True, writes=True),

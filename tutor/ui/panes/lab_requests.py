@@ -11,19 +11,22 @@ from textual.containers import Vertical
 from textual.widgets import Input
 
 from tutor.lab import requests
-from tutor.lab.requests import DRAFT, DYNAMICS, Dynamic, Request, RequestError
+from tutor.lab.requests import DRAFT, DYNAMICS, Dynamic, Request, RequestError, Row
 from tutor.lab.task import task
-from tutor.strings import say
+from tutor.model import Figure
+from tutor.strings import say, text
 from tutor.ui.lines import Part
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
-from tutor.ui.views.lab_requests import RequestRun, request_lines
+from tutor.ui.views.lab_requests import RequestRun, path_page, request_lines
 from tutor.ui.widgets.bars import Bar
 from tutor.ui.widgets.fields import Field
 
 #: Where the learner's choice of `dynamic` is kept.
 SETTING = "requests_dynamic"
+#: The lesson's figure that a request's path is shown in.
+FIGURE = "life-cycle"
 #: What a new line begins with.
 NEW = "(8, 256, 4096) bf16 "
 
@@ -54,6 +57,11 @@ class RequestsView(LabView):
         chosen = self.store.progress.settings.get(SETTING)
         return cast("Dynamic", chosen) if chosen in DYNAMICS else DYNAMICS[0]
 
+    @property
+    def figure(self) -> Figure | None:
+        """The lesson's figure of a call's life, None in a lesson that has none."""
+        return self.store.lesson.figures.get(FIGURE)
+
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     def title(self) -> list[Part]:
@@ -75,7 +83,9 @@ class RequestsView(LabView):
         self.draw_title()
         width = max(30, self.body.size.width - 1)
         self.at = max(0, min(self.at, len(self.lines) - 1))
-        shown = request_lines(self.lines, self.ran, self.store.lang, width, self.at)
+        shown = request_lines(
+            self.lines, self.ran, self.store.lang, width, self.at, figure=self.figure, height=self.body.size.height
+        )
         self.body.show(shown, item=f"request:{self.at}")
         self.label.set_parts([(self.lv("requests-field"), "muted")])
 
@@ -140,6 +150,8 @@ class RequestsView(LabView):
             return bool(self.lines) and not self.running
         if command in ("add", "value"):
             return not self.running
+        if command == "figure":
+            return self.figure is not None and self._went() is not None
         return super().can(command)
 
     def act_words(self) -> str:
@@ -202,6 +214,26 @@ class RequestsView(LabView):
             self.refill()
             self.changed()
         return True
+
+    def do_figure(self) -> None:
+        """The way of the chosen request through the figure, whatever room there is here."""
+        figure, went = self.figure, self._went()
+        if figure is None or went is None:
+            self.say(self.lv("path-none"))
+            return
+        row, run = went
+        self.tutor.show_lines(
+            lambda lang: text(lang, "lab_views.path-title"),
+            lambda lang, width: path_page(row, run, figure, lang, width),
+        )
+
+    def _went(self) -> tuple[Row, RequestRun] | None:
+        """The chosen request with its run, if it was called at all."""
+        if self.ran is None:
+            return None
+        rows, _ = self.ran.rows()
+        row = rows[self.at] if self.at < len(rows) else None
+        return (row, self.ran) if row is not None and requests.figure_path(row, self.ran.dynamic) else None
 
     def do_run(self) -> bool:
         if self._busy():

@@ -12,10 +12,11 @@ from tutor import literals
 from tutor.lab import protocol, reasons, requests
 from tutor.lab.reasons import Reason
 from tutor.lab.requests import Dynamic, Dynamo, Graphs, Key, KeyCache, Request, Row, Served
-from tutor.model import Lang, Message
+from tutor.model import Figure, Lang, Message
 from tutor.sandbox.outcome import Result
 from tutor.strings import say, text
 from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
+from tutor.ui.views.lesson import drawing_lines
 
 #: From this width on there is room for torch's whole words beside the row.
 ROOMY = 100
@@ -76,8 +77,20 @@ class RequestRun:
         }
 
 
-def request_lines(lines: Sequence[str], run: RequestRun | None, lang: Lang, width: int, chosen: int) -> list[Line]:
-    """A row per request as item `request:N` (N from 0), then the chosen row in full, then the learner's keys."""
+def request_lines(
+    lines: Sequence[str],
+    run: RequestRun | None,
+    lang: Lang,
+    width: int,
+    chosen: int,
+    *,
+    figure: Figure | None = None,
+    height: int = 0,
+) -> list[Line]:
+    """A row per request as item `request:N` (N from 0), then the chosen row in full, then the learner's keys.
+
+    Where all that leaves room in `height` rows, the figure of a call's life follows, the chosen request's path lit.
+    """
     if not lines:
         return wrap([(text(lang, "lab_views.requests-none"), "plain")], width)
     rows, keys = run.rows() if run is not None else ([], ())
@@ -97,7 +110,19 @@ def request_lines(lines: Sequence[str], run: RequestRun | None, lang: Lang, widt
         for key in keys:
             words = text(lang, "lab_views.key-line", n=key.number, key=literals.show(key.key, 200), calls=key.calls)
             out += wrap([(words, "plain")], width, rest="   ")
+    if figure is not None and run is not None and 0 <= chosen < len(rows):
+        lit = requests.figure_path(rows[chosen], run.dynamic)
+        drawing = drawing_lines(figure, width, lit)
+        if lit and len(out) + 1 + len(drawing) <= height and all(cell_len(row.text) <= width for row in drawing):
+            out += [BLANK, *drawing]
     return out
+
+
+def path_page(row: Row, run: RequestRun, figure: Figure, lang: Lang, width: int) -> list[Line]:
+    """The way of one request: in words, in the figure, and why."""
+    out = wrap([(row.request.words, "strong"), ("   " + _path(row, lang), "lit")], width)
+    out += [BLANK, *drawing_lines(figure, width, requests.figure_path(row, run.dynamic)), BLANK]
+    return out + wrap([(say(lang, requests.explain(row, run.dynamic, limit=run.limit)), "plain")], width)
 
 
 def _row(n: int, words: str, row: Row | None, lang: Lang, first: int, width: int) -> Line:

@@ -124,14 +124,19 @@ def verdict_word(verdict: Verdict, lang: Lang) -> str:
 
 def figure_lines(figure: Figure, lang: Lang, width: int, at: int) -> list[Line]:
     """The drawing that fits, the labels of step `at` lit, and that step's sentence under it."""
-    drawing = figure.narrow if width >= FIGURE_WIDE else figure.wide
     step = figure.steps[at] if 0 <= at < len(figure.steps) else None
-    lit = step.lit if step else ()
-    out = [Line(tuple(_lit(row, lit)), item="" if n else f"figure:{figure.id}") for n, row in enumerate(drawing)]
+    first, *rest = drawing_lines(figure, width, step.lit if step else ())
+    out = [Line(first.parts, item=f"figure:{figure.id}"), *rest]
     if step is None:
         return [*out, *wrap([(text(lang, "ui.figure_step"), "muted")], width)]
     count = f"{at + 1}/{len(figure.steps)} "
     return [*out, *wrap([(count, "muted"), (step.text.get(lang), "strong")], width)]
+
+
+def drawing_lines(figure: Figure, width: int, lit: tuple[str, ...]) -> list[Line]:
+    """The drawing for `width` cells with these labels lit."""
+    drawing = figure.narrow if width >= FIGURE_WIDE else figure.wide
+    return [Line(tuple(_lit(row, lit))) for row in drawing]
 
 
 def _lit(row: str, labels: tuple[str, ...]) -> list[Part]:
