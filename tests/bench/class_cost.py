@@ -18,9 +18,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.bench.spread import spread
 from tutor import catalog, exchange, intake, submission
 from tutor.grades import grades
-from tutor.lab.evidence import spread
 from tutor.regrade import Regrade, sandbox_lacks
 
 MAKE = runpy.run_path(str(Path(__file__).with_name("make_class.py")))

@@ -19,8 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.bench.spread import spread
 from tests.ui.pty_screen import Terminal
-from tutor.lab.evidence import spread
 
 
 def milliseconds(values: list[float]) -> dict[str, float]:
