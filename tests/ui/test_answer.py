@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.ui.learner_app import Box80, Learner, box
-from tutor.ui.panes.answer import ANSWER_MAX, AnswerPane
+from tutor.ui.panes.answer import AnswerPane
+from tutor.ui.panes.answer_page import ANSWER_MAX
 
 __all__ = ["box"]
 
