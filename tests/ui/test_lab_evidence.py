@@ -57,8 +57,11 @@ async def test_no_evidence_says_what_makes_some(box: Box80) -> None:
 
 
 @pytest.mark.parametrize(("lang", "slower"), [("en", "compiled is slower"), ("zh", "编译后更慢")])
-async def test_timings_show_their_tail_and_where_compiled_is_slower(box: Box80, lang: str, slower: str) -> None:
-    async with box.open(lang=lang, lab=FakeLab([]), size=(80, 40)) as learner:
+@pytest.mark.parametrize("width", [80, 120])
+async def test_timings_show_their_tail_and_where_compiled_is_slower(
+    box: Box80, lang: str, slower: str, width: int
+) -> None:
+    async with box.open(lang=lang, lab=FakeLab([]), size=(width, 40)) as learner:
         await opened(learner, TIMED)
         assert "n 50  p50 10  p95 10  p99 20  max 20 us" in learner.text
         assert "0.50x" in learner.text

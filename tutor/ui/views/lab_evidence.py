@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
 from tutor.lab import findings
 from tutor.lab.findings import Timing
 from tutor.literals import safe_text
@@ -10,8 +12,8 @@ from tutor.progress import Evidence
 from tutor.strings import text
 from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
 
-#: How far a bar of a speedup goes: 1x is at a quarter of it.
-_BAR, _UNIT = 32, 8
+#: The longest bar.
+_BAR = 32
 #: Rows of differences that are shown.
 DIFFERENCES = 40
 
@@ -36,16 +38,18 @@ def timing_lines(one: Evidence, lang: Lang, width: int) -> list[Line]:
     speedups = findings.speedups(one.record)
     if speedups:
         out += [BLANK, line((text(lang, "lab_views.speedups"), "title"))]
-        for each in speedups:
+        slower = "  " + text(lang, "lab_views.slower")
+        ratios = [f"  {each.p50:.2f}x  p99 {each.p99:.2f}x{'' if each.p50 >= 1 else slower}" for each in speedups]
+        # 1x is at a quarter of the bar; one scale for all of them, that of the longest words beside it.
+        unit = max(2, min(_BAR, width - 4 - max(map(cell_len, ratios))) // 4)
+        for each, ratio in zip(speedups, ratios, strict=True):
             role: Role = "good" if each.p50 >= 1 else "bad"
-            bar = fit("#" * min(_BAR, max(1, round(each.p50 * _UNIT))), _BAR)
-            bar = bar[: _UNIT - 1] + "|" + bar[_UNIT:]
-            slower = "" if each.p50 >= 1 else "  " + text(lang, "lab_views.slower")
-            ratio = f"  {each.p50:.2f}x  p99 {each.p99:.2f}x{slower}"
+            bar = fit("#" * min(4 * unit, max(1, round(each.p50 * unit))), 4 * unit)
+            bar = bar[: unit - 1] + "|" + bar[unit:]
             out += wrap(
                 [(safe_text(f"{each.call or each.series}  {each.name}"), "plain")], width, first="  ", rest="    "
             )
-            out.append(line("    ", (bar, role), (fit(ratio, max(1, width - _BAR - 4)).rstrip(), role)))
+            out.append(line("    ", (bar, role), (fit(ratio, max(1, width - 4 * unit - 4)).rstrip(), role)))
     return out
 
 
