@@ -596,9 +596,9 @@ async def test_wide_shows_lesson_and_work_and_z_folds(box: Box80) -> None:
         title = learner.store.lesson.steps[0].title.en
         assert title in learner.text
         await learner.press("1", "z")
-        assert title not in learner.text
+        await learner.until(lambda: title not in learner.text)
         await learner.press("0")
-        assert title in learner.text
+        await learner.until(lambda: title in learner.text)
 
 
 @pytest.mark.parametrize("theme", ["dark", "light", "ansi-dark", "ansi-light", "mono"])
