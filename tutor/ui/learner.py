@@ -20,6 +20,7 @@ from tutor.ui import commands
 from tutor.ui.commands import TABS, Command, Context
 from tutor.ui.lines import line
 from tutor.ui.panes.base import Pane
+from tutor.ui.panes.factory import make
 from tutor.ui.panes.lesson import LessonPane
 from tutor.ui.screen_bars import ScreenBars
 from tutor.ui.store import RETRY, SAVE_AFTER, Store
@@ -121,34 +122,11 @@ class LearnerScreen(ScreenBars):
     async def _open(self, tab: str) -> None:
         """Show the pane of a work tab; it is made when it is first opened, and whole before the next key is read."""
         if tab not in self.panes:
-            pane = self._make(tab)
+            pane = make(tab, self.store, self.theme_name)
             await self.work.mount(pane)
             self.panes[tab] = pane
         for name, pane in self.panes.items():
             pane.display = name == tab
-
-    def _make(self, tab: str) -> Pane:
-        # Imported when opened: a start that shows the lesson pays for none of them.
-        if tab == "code":
-            from tutor.ui.panes.code import CodePane
-
-            return CodePane(self.store, self.theme_name)
-        if tab == "edge":
-            from tutor.ui.panes.edges import EdgePane
-
-            return EdgePane(self.store, self.theme_name)
-        if tab == "lab":
-            from tutor.ui.panes.lab_tab import LabTab
-
-            return LabTab(self.store, self.theme_name)
-        if tab == "result":
-            from tutor.ui.panes.result import ResultPane
-
-            return ResultPane(self.store, self.theme_name)
-        from tutor.ui.panes.answer import AnswerPane
-
-        question = next(q for q in self.store.lesson.questions if q.id == tab)
-        return AnswerPane(self.store, self.theme_name, question)
 
     async def show_tab(self, tab: str) -> None:
         """Bring a tab to the front. In the wide layout the lesson is there already and only gets the focus."""
