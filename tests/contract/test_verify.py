@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +183,35 @@ def test_a_conditional_claim_agrees_with_what_its_records_saw_and_others_only_wi
     assert not claim(Verdict.CONDITIONAL, Verdict.CONDITIONAL).agrees(Verdict.HOLDS)
     assert not claim(Verdict.HOLDS, Verdict.DIFFERS).agrees(Verdict.DIFFERS)
     assert claim(Verdict.DIFFERS).agrees(Verdict.DIFFERS)
+
+
+def test_what_was_measured_today_is_not_run_again_when_resumed(
+    capfdbinary: pytest.CaptureFixture[bytes], state: Path, lab: type[Replayed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verify, "FRESH", timedelta(days=36_500))
+    monkeypatch.setattr(verify.socket, "gethostname", lambda: "here")
+    replayed = Replayed.__iter__
+
+    def on_this_host(self: Replayed) -> Iterator[Event]:
+        for event in replayed(self):
+            if event["event"] == "result":
+                event |= {"environment": {**event["environment"], "host": "here"}, "when": "2026-11-30T00:00:00+00:00"}
+            yield event
+
+    monkeypatch.setattr(Replayed, "__iter__", on_this_host)
+    lab.cancelled_at = "zero-one"
+    code, told, summary = lines(capfdbinary, state, "--json")
+    assert code == Exit.INTERRUPTED
+    before = list(lab.started)
+    assert 0 < len(before) < len(LESSON.demos)
+    lab.cancelled_at = None
+    lab.started.clear()
+    code, again, summary = lines(capfdbinary, state, "--resume", "--json")
+    assert code == Exit.GOOD
+    assert set(lab.started) == set(LESSON.demos) - set(before[:-1])
+    assert [told["evidence"] for told in again][: len(told)] == [one["evidence"] for one in told]
+    assert summary["done"] == len(LESSON.claims)
+    monkeypatch.setattr(verify.socket, "gethostname", lambda: "another machine")
+    lab.started.clear()
+    lines(capfdbinary, state, "--resume", "--json")
+    assert set(lab.started) == set(LESSON.demos)

@@ -69,6 +69,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     verify = command("verify")
     verify.add_argument("claims", nargs="*")
     verify.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    verify.add_argument("--resume", action="store_true")
     rubric = command("rubric")
     rubric.add_argument("question", nargs="?")
     rubric.add_argument("file", nargs="?")
