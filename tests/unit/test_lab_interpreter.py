@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -90,6 +92,11 @@ def test_torch_is_found_without_being_imported(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "torch-2.99.0.dist-info" / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: torch\nVersion: 2.99.0\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert find(sys.executable, {}).torch_version == "2.99.0"
-    assert "torch" not in sys.modules
+    # In a process of its own: other tests have torch imported here.
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path(interpreter.__file__).parents[2]}")
+    program = (
+        "import sys; from tutor.lab.interpreter import find; "
+        "print(find(sys.executable, {}).torch_version, find(None, {}).torch_version, 'torch' in sys.modules)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert told.split() == ["2.99.0", "2.99.0", "False"]

@@ -16,6 +16,9 @@ from tutor.sandbox import Sandbox
 #: Seconds between two looks at the file. Polling also sees a file on NFS, and one that an editor replaces.
 PERIOD = 0.25
 
+#: A save is taken when the file has not changed for so long, in seconds.
+SETTLE = 0.03
+
 #: What tells one save from another: inode, size, time of change in nanoseconds; None while there is no file.
 Stamp = tuple[int, int, int] | None
 
@@ -33,6 +36,9 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
             while True:
                 now = stamp(path)
                 if now is not None and now != seen:
+                    time.sleep(SETTLE)
+                    if stamp(path) != now:
+                        continue  # It is being written just now: judged once, when it is whole.
                     try:
                         show(context, judge(exercise, sandbox, from_file(exercise, path), ()), out, event="check")
                     except Stop as stop:
