@@ -36,7 +36,6 @@ class RunView:
     message: Message | None = None
     source: Source = Source.MEASURED
     where: str = ""
-    stale: bool = False
 
     def take(self, event: Mapping[str, Any]) -> None:
         """Fold one of the lab's events in."""

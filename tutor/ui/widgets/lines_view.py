@@ -70,10 +70,6 @@ class LinesView(Widget, can_focus=True):
         """The item under the cursor, empty when there is none."""
         return self.lines[self.at].item if 0 <= self.at < len(self.lines) else ""
 
-    @property
-    def at_end(self) -> bool:
-        return self.top >= len(self.lines) - self.size.height
-
     def scroll_rows(self, rows: int) -> bool:
         """Move the view; False when it is at that end already. A cursor that leaves the view is let go."""
         top = self._clamped(self.top + rows)
