@@ -217,10 +217,9 @@ class Receipt(NamedTuple):
         return {"schema": 1, **self._asdict()}
 
 
-def hand_in(folder: ClassFolder, raw: bytes) -> tuple[str, list[Message]]:
-    """Put a file into the inbox: whole, or not at all. Returns its name, and what the learner should know of the inbox.
-    Raises ExchangeError."""
-    name = f"{secrets.token_hex(16)}.json"
+def drop(folder: ClassFolder, name: str, raw: bytes) -> list[Message]:
+    """Put a file into the inbox: whole, or not at all. `name` is a secret of the sender, see `secret_name`. Returns
+    what the sender should know of the inbox. Raises ExchangeError."""
     part, final = folder.inbox / f".{name}{PART}", folder.inbox / name
     try:
         mode = folder.inbox.stat().st_mode
@@ -243,7 +242,12 @@ def hand_in(folder: ClassFolder, raw: bytes) -> tuple[str, list[Message]]:
     except OSError as error:
         raise ExchangeError(_trouble(error), path=str(folder.inbox), why=why(error)) from error
     unsafe = folder.owner != os.geteuid() and (mode & stat.S_IROTH or not mode & stat.S_ISVTX)
-    return name, [Message("class.submit-open-inbox", {"path": str(folder.inbox)})] if unsafe else []
+    return [Message("class.submit-open-inbox", {"path": str(folder.inbox)})] if unsafe else []
+
+
+def secret_name() -> str:
+    """A new name for a file in the inbox, which nobody can guess."""
+    return f"{secrets.token_hex(16)}.json"
 
 
 def _trouble(error: OSError) -> str:

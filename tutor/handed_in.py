@@ -6,11 +6,12 @@ import json
 import os
 import pwd
 import secrets
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tutor import __version__
-from tutor.exchange import ClassFolder, ExchangeError, Receipt, hand_in
+from tutor.exchange import ClassFolder, ExchangeError, Receipt, drop, secret_name
 from tutor.line_file import write_whole
 from tutor.model import Lesson, Message
 from tutor.paths import make_private, why
@@ -32,21 +33,33 @@ def login_of(uid: int) -> str:
 
 
 def receipts(state: Path) -> list[Receipt]:
-    """The receipts in the lesson's folder `state`, oldest first. Raises ExchangeError for one that cannot be read."""
-    found: list[Receipt] = []
-    for path in sorted((state / "handed-in").glob("*.receipt.json")):
-        try:
-            table = json.loads(path.read_bytes())
-            found.append(Receipt(**{name: table[name] for name in Receipt._fields}))
-        except OSError as error:
-            raise ExchangeError("class.unusable", path=str(path), why=why(error)) from error
-        except (ValueError, KeyError, TypeError):
-            raise ExchangeError("class.damaged", path=str(path)) from None
-    return found
+    """The receipts in the lesson's folder `state`, oldest first. Raises ExchangeError for one that cannot be read.
+
+    A note of a hand-in that was cut off while it was sent counts as one when the file did get into the inbox.
+    """
+    kept = state / "handed-in"
+    found = [_receipt(path) for path in kept.glob("*.receipt.json")]
+    sending = [_receipt(path) for path in kept.glob("*.sending.json")]
+    found += [each for each in sending if os.path.lexists(Path(each.folder) / "inbox" / each.file)]
+    return sorted(found, key=lambda each: each.number)
+
+
+def _receipt(path: Path) -> Receipt:
+    try:
+        table = json.loads(path.read_bytes())
+        return Receipt(**{name: table[name] for name in Receipt._fields})
+    except OSError as error:
+        raise ExchangeError("class.unusable", path=str(path), why=why(error)) from error
+    except (ValueError, KeyError, TypeError):
+        raise ExchangeError("class.damaged", path=str(path)) from None
 
 
 def submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder) -> tuple[Receipt, list[Message]]:
-    """Hand in what there is, and keep a receipt. Raises ExchangeError, submission.Unacceptable, paths.StateError."""
+    """Hand in what there is, and keep a receipt. Raises ExchangeError, submission.Unacceptable, paths.StateError.
+
+    The receipt is on the disk, as a note of what is being sent, before the file is in the inbox: whoever is cut off
+    between the two finds out by the file's name whether it got there.
+    """
     if folder.lesson != lesson.id:
         raise ExchangeError("class.submit-lesson", wanted=folder.lesson, lesson=lesson.id)
     number = 1 + max((receipt.number for receipt in receipts(state)), default=0)
@@ -54,13 +67,21 @@ def submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder)
     reply = secrets.token_hex(16)
     raw = seal(body_of(progress, lesson, myself(), made=made, number=number, reply=reply, tutor=__version__))
     digest = read(raw).sha256  # our own file has to pass our own reader, before anybody relies on it
+    receipt = Receipt(str(folder.path), folder.id, secret_name(), digest, number, made, reply)
     kept = state / "handed-in"
+    note = kept / f"{number:04}.sending.json"
     make_private(kept)
     try:
         write_whole(kept / f"{number:04}.json", raw)
-        name, notices = hand_in(folder, raw)
-        receipt = Receipt(str(folder.path), folder.id, name, digest, number, made, reply)
-        write_whole(kept / f"{number:04}.receipt.json", json.dumps(receipt.to_data(), indent=1).encode())
+        write_whole(note, json.dumps(receipt.to_data(), indent=1).encode())
     except OSError as error:
         raise ExchangeError("class.unusable", path=str(kept), why=why(error)) from error
+    try:
+        notices = drop(folder, receipt.file, raw)
+    except ExchangeError:
+        with suppress(OSError):  # a note that stays behind names a file that is not there, and counts for nothing
+            note.unlink()
+        raise
+    with suppress(OSError):  # a note of a file that is in the inbox is as good as the receipt
+        note.rename(kept / f"{number:04}.receipt.json")
     return receipt, notices

@@ -175,9 +175,54 @@ def test_trouble_is_told_and_nothing_stays_behind(
 
     monkeypatch.setattr(os, "fsync", failing)
     with pytest.raises(ExchangeError) as caught:
-        exchange.hand_in(folder, b"x")
+        exchange.drop(folder, "a.json", b"x")
     assert caught.value.message.key == f"class.submit-{key}"
     assert list(folder.inbox.iterdir()) == []
+
+
+def test_a_full_disk_at_the_first_byte_leaves_nothing(
+    folder: ClassFolder, lesson: Lesson, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The inbox's disk is full, the learner's own is not; the next try is the first hand-in again."""
+    whole = os.fchmod
+
+    def full(fd: int, mode: int) -> None:
+        if mode == exchange.FILE_MODE:
+            raise OSError(28, os.strerror(28))
+        whole(fd, mode)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fchmod", full)
+        with pytest.raises(ExchangeError) as caught:
+            handed_in.submit(Progress(), lesson, tmp_path, folder)
+    assert caught.value.message.key == "class.submit-full"
+    assert list(folder.inbox.iterdir()) == []
+    assert handed_in.receipts(tmp_path) == []
+    receipt, _ = handed_in.submit(Progress(), lesson, tmp_path, folder)
+    assert (receipt.number, handed_in.receipts(tmp_path)) == (1, [receipt])
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+def test_a_hand_in_that_was_cut_off_is_known_by_whether_it_got_there(
+    folder: ClassFolder, lesson: Lesson, tmp_path: Path, arrived: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone(BaseException):
+        pass
+
+    def cut_off(where: ClassFolder, name: str, raw: bytes) -> None:
+        if arrived:
+            exchange.drop(where, name, raw)
+        raise Gone
+
+    with monkeypatch.context() as patched:
+        patched.setattr(handed_in, "drop", cut_off)
+        with pytest.raises(Gone):
+            handed_in.submit(Progress(), lesson, tmp_path, folder)
+    assert [each.number for each in handed_in.receipts(tmp_path)] == [1] * arrived
+    again, _ = handed_in.submit(Progress(), lesson, tmp_path, folder)
+    assert again.number == 1 + arrived
+    assert [each.number for each in handed_in.receipts(tmp_path)] == list(range(1, again.number + 1))
+    assert len(list(folder.inbox.iterdir())) == again.number
 
 
 @as_root
@@ -187,7 +232,8 @@ def test_other_users_drop_and_can_neither_list_read_nor_replace(
     ada, eve = 21001, 21002
 
     raw = submission.seal({**json.loads(mine(lesson))["body"], "author": {"uid": ada, "login": "ada"}})
-    name = as_user(ada, lambda: exchange.hand_in(folder, raw)[0])
+    name, stolen = exchange.secret_name(), exchange.secret_name()
+    assert as_user(ada, lambda: exchange.drop(folder, name, raw)) == "[]"
     assert (folder.inbox / name).stat().st_uid == ada
     assert as_user(eve, lambda: os.listdir(folder.inbox)).startswith("PermissionError")  # noqa: PTH208
     assert as_user(eve, lambda: (folder.inbox / name).unlink()).startswith("PermissionError")
@@ -195,7 +241,7 @@ def test_other_users_drop_and_can_neither_list_read_nor_replace(
     assert as_user(eve, lambda: os.listdir(folder.feedback)).startswith("PermissionError")  # noqa: PTH208
     assert as_user(eve, lambda: os.listdir(folder.private)).startswith("PermissionError")  # noqa: PTH208
     assert as_user(eve, lambda: class_book.open_book(folder)).startswith("ExchangeError ('class.not-yours'")
-    stolen = as_user(eve, lambda: exchange.hand_in(folder, (folder.inbox / name).read_bytes())[0])
+    assert as_user(eve, lambda: exchange.drop(folder, stolen, (folder.inbox / name).read_bytes())) == "[]"
     assert intake.take_in(folder, book, lesson) == (1, 1, 0)
     assert [row.learner.login for row in book.rows()] == [f"uid-{ada}"]
     assert reasons(book.refused()) == {stolen: "author"}
