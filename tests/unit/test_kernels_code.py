@@ -42,13 +42,14 @@ def code(events: Events) -> Mapping[str, Mapping[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for event in events:
         if event["series"] == "code":
-            stages, values = found.setdefault(event["call"], {}), event["values"]
+            values = event["values"]
+            stages = found.setdefault(TARGETS[values["setting"]], {})
             stages[values["stage"]] = stages.get(values["stage"], "") + values["text"]
     return found
 
 
 def needs(events: Events, target: str) -> dict[str, Any]:
-    [values] = [event["values"] for event in events if (event["series"], event["call"]) == ("needs", target)]
+    [values] = [event["values"] for event in events if event["call"] == f"row_kernel {target}"]
     return dict(values)
 
 
@@ -98,8 +99,32 @@ def test_a_size_that_is_no_power_of_two_is_masked_and_costs_more(seen: list[Any]
     assert odd > even
 
 
-def test_a_parameter_with_two_meanings_or_none_is_refused(seen: list[Any]) -> None:
-    assert seen[3] == [
-        "the parameter H needs either a type or a value",
-        "the parameter x needs either a type or a value",
+def problems(events: list[Events]) -> list[dict[str, Any]]:
+    return [each["values"] for one in events for each in one if each["series"] == "problem"]
+
+
+def test_a_learners_file_says_its_own_types_and_values(seen: list[Any]) -> None:
+    [taken] = seen[3][0]
+    assert taken["call"] == "double sm_90"
+    assert taken["values"]["registers"] > 0
+
+
+def test_a_mistake_is_said_with_the_line_of_the_file_that_has_it(seen: list[Any]) -> None:
+    found = problems(seen[3])
+    assert (found[0]["kind"], found[0]["line"]) == ("compile", 9)
+    assert "lost is not defined" in found[0]["why"]
+    assert [(each["line"], each["why"].split(":")[0]) for each in found if each["kind"] == "file"] == [
+        (2, "SyntaxError"),
+        (2, "NameError"),
+    ]
+
+
+def test_what_is_missing_or_unknown_is_named(seen: list[Any]) -> None:
+    found = [each for each in problems(seen[3]) if each["kind"] not in ("compile", "file")]
+    assert [(each["kind"], each.get("name")) for each in found] == [
+        ("type-unknown", "x"),
+        ("parameter", "SIZE"),
+        ("none", "halve"),
+        ("which", None),
+        ("value", "BLOCK"),
     ]

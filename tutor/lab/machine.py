@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import shutil
@@ -25,17 +26,25 @@ def has_cuda() -> bool:
 
 
 def has(need: str, device: str) -> bool:
-    """Whether this machine offers what a demo needs on `device`: `torch`, `cuda`, `triton` or `compiler`, which is what
-    Inductor generates code with there: C++, or Triton and the C compiler that it starts its kernels with."""
+    """Whether this machine offers what a demo needs on `device`: `torch`, `cuda`, `triton`, `triton-compiler` (a Triton
+    that compiles for NVIDIA GPUs, with or without one), or `compiler`, which is what Inductor generates code with:
+    C++, or Triton and the C compiler that it starts its kernels with."""
     if need == "cuda":
         return device == "cuda"
     if need == "triton":
         return device == "cuda" and _version("triton") is not None
+    if need == "triton-compiler":
+        return importlib.util.find_spec("triton") is not None and _for_nvidia()
     if need == "compiler" and device == "cuda":
         return has("triton", device) and _which("CC", "cc", "gcc", "clang")
     if need == "compiler":
         return _which("CXX", "g++", "clang++", "c++")
     return need == "torch"
+
+
+def _for_nvidia() -> bool:
+    """Asked only where there is a Triton: it is imported for the answer."""
+    return importlib.util.find_spec("triton.backends.nvidia") is not None
 
 
 def _which(variable: str, *names: str) -> bool:

@@ -28,7 +28,12 @@ FIRST_LINE_S, FIRST_PROGRESS_S, PROGRESS_S = 0.05, 0.08, 1.0
 OBEY_S = 1.0
 
 #: What to say where a demo lacks something; any other need is named as it is.
-_NEEDS = {"cuda": "lab.needs-cuda", "compiler": "lab.needs-compiler", "triton": "lab.needs-triton"}
+_NEEDS = {
+    "cuda": "lab.needs-cuda",
+    "compiler": "lab.needs-compiler",
+    "triton": "lab.needs-triton",
+    "triton-compiler": "lab.needs-triton-compiler",
+}
 
 _MEMORY = ("MemoryError", "OutOfMemoryError")
 

@@ -14,7 +14,11 @@ _KNOWN: dict[str, tuple[tuple[float, float], Bilingual]] = {
     "breaks": ((0.5, 4.0), Bilingual("断点实验", "The break lab")),
     "layers": ((4.0, 60.0), Bilingual("三层代码", "Three layers of code")),
     "file": ((0.5, 30.0), Bilingual("你的文件", "Your file")),
+    "inside": ((2.0, 15.0), Bilingual("看 kernel 里面", "Inside a kernel")),
 }
+
+#: What a task needs beside torch.
+_NEEDS = {"inside": ("triton-compiler",)}
 
 
 def task(name: str) -> Demo:
@@ -31,5 +35,5 @@ def task(name: str) -> Demo:
         script=TASKS / f"{name}.py",
         recorded=(),
         usual_s=usual,
-        needs=("torch",),
+        needs=("torch", *_NEEDS.get(name, ())),
     )

@@ -1,34 +1,21 @@
-"""What becomes of a Triton kernel, ahead of time and without a GPU: TTIR, TTGIR, PTX, machine code, and what it takes.
-
-params: `folder`, what goes on `sys.path`; `module` and `kernel`, the function; `types`, a Triton type for each run-time
-parameter by its name ("*bf16", "i32", "fp32"); `constants`, a value for each compile-time one (a text that names a
-function of `module` means that function); `warps`; `targets`, compute capabilities (80, 90, 100).
-Observed for each target: `code` for each stage, in pieces of PIECE characters, then `needs`.
-"""
+"""What becomes of a Triton kernel ahead of time, without a GPU: TTIR, TTGIR, PTX, machine code, and what it takes."""
 
 from __future__ import annotations
 
 import collections
-import importlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-if TYPE_CHECKING:
-    from tutor.lab.child import Lab
-
-#: Characters of code in one event, which is bounded at 64 KiB: with room for what JSON adds.
-PIECE = 20_000
 #: Pointers and strides are multiples of this many bytes and elements, which is what makes accesses 16 bytes wide.
 DIVISIBLE = 16
 WARP = 32
@@ -43,7 +30,7 @@ class Code:
 
     `registers` are 32-bit ones a thread, `spilled_bytes` what a thread keeps in memory for want of registers,
     `shared_bytes` what a program takes of shared memory, and `instructions` counts the machine's by name. Those are
-    None, and there is no "sass", where Triton came without `cuobjdump`.
+    None, and there is no "sass", where neither Triton nor a CUDA toolkit brought `cuobjdump`.
     """
 
     stages: Mapping[str, str]
@@ -51,30 +38,6 @@ class Code:
     registers: int | None = None
     spilled_bytes: int | None = None
     instructions: Mapping[str, int] | None = None
-
-
-def run(lab: Lab) -> None:
-    params = lab.params
-    sys.path.insert(0, str(params["folder"]))
-    module = importlib.import_module(str(params["module"]))
-    constants = {
-        name: getattr(module, value) if isinstance(value, str) and hasattr(module, value) else value
-        for name, value in params["constants"].items()
-    }
-    kernel = getattr(module, str(params["kernel"]))
-    for target in params["targets"]:
-        code = compile_ahead(kernel, params["types"], constants, warps=int(params["warps"]), target=int(target))
-        call = f"sm_{target}"
-        for stage, text in code.stages.items():
-            for start in range(0, len(text), PIECE):
-                lab.observe("code", {"stage": stage, "text": text[start : start + PIECE]}, call=call)
-        needs = {
-            "registers": code.registers,
-            "spilled_bytes": code.spilled_bytes,
-            "shared_bytes": code.shared_bytes,
-            "instructions": dict(code.instructions) if code.instructions is not None else None,
-        }
-        lab.observe("needs", needs, call=call)
 
 
 def compile_ahead(
@@ -100,13 +63,15 @@ def compile_ahead(
     options = {"num_warps": warps, "enable_fp_fusion": True}
     made = triton.compile(source, target=GPUTarget("cuda", target, WARP), options=options)
     stages = {stage: str(made.asm[stage]) for stage in ("ttir", "ttgir", "ptx")}
-    tool = _cuobjdump()
+    tool, lister = _tool("cuobjdump"), _tool("nvdisasm")
     if tool is None:
         return Code(stages, made.metadata.shared)
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(made.asm["cubin"])
         file.flush()
-        sass = _said(tool, "-sass", file.name)
+        # Only nvdisasm names the line that an instruction came from.
+        listed = (lister, "-c", "-g") if lister is not None else (tool, "-sass")
+        sass = _said(*listed, file.name)
         found = _RESOURCES.search(_said(tool, "-res-usage", file.name))
     if found is None:
         raise RuntimeError(f"{tool} does not say which registers the kernel takes")
@@ -116,10 +81,10 @@ def compile_ahead(
     return Code({**stages, "sass": sass}, made.metadata.shared, registers, stack + local, dict(counted.most_common()))
 
 
-def _cuobjdump() -> str | None:
+def _tool(name: str) -> str | None:
     """Triton's own, else the CUDA toolkit's."""
-    own = Path(str(triton.__file__)).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
-    return str(own) if own.is_file() else shutil.which("cuobjdump")
+    own = Path(str(triton.__file__)).parent / "backends" / "nvidia" / "bin" / name
+    return str(own) if own.is_file() else shutil.which(name)
 
 
 def _said(*command: str) -> str:
