@@ -25,7 +25,7 @@ EXERCISE_ROWS, EXERCISE_CELLS = 22, 76
 #: How many rows a step takes in a language at a width; the screen's own layout may be given in its place.
 Rows = Callable[[Lesson, Step, Lang, int], int]
 
-_FILES = re.compile(r"(lesson|claims|figures|rubric)\.toml|demos/\w+\.(toml|py)|recorded/\w+\.[\w.-]+\.jsonl")
+_FILES = re.compile(r"(lesson|claims|figures|kernels|rubric)\.toml|demos/\w+\.(toml|py)|recorded/\w+\.[\w.-]+\.jsonl")
 #: A package that demos share, and what its own bench recorded.
 _PACKAGE_FILES = re.compile(r"demos/(\w+)/\w+\.py|recorded/(\w+)\.(?:[\w.-]+\.jsonl|md)")
 _MACHINE = re.compile(r"[^,]+, torch \d+\.\d+")
