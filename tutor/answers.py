@@ -219,7 +219,11 @@ def _again(answers: Answers, at: str, data: Mapping[str, Any]) -> None:
 
 
 def _final(answers: Answers, at: str, data: Mapping[str, Any]) -> None:
+    """Without points: what was final is open again."""
     del at
+    if data["points"] is None:
+        _of(answers, data).final = None
+        return
     final = Final(
         points=int(data["points"]),
         who=str(data["who"]),

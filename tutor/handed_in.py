@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tutor import __version__
+from tutor import __version__, look_again
 from tutor.exchange import ClassFolder, ExchangeError, Receipt, drop, secret_name
 from tutor.line_file import write_whole
 from tutor.model import Lesson, Message
@@ -85,3 +85,44 @@ def submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder)
     with suppress(OSError):  # a note of a file that is in the inbox is as good as the receipt
         note.rename(kept / f"{number:04}.receipt.json")
     return receipt, notices
+
+
+def asked(state: Path, receipt: Receipt) -> set[str]:
+    """The questions of a hand-in of which the learner has asked to look again."""
+    notes = [*(state / "handed-in").glob(f"{receipt.number:04}.*.asked"), *_arrived(state, receipt)]
+    return {path.name.split(".")[1] for path in notes}
+
+
+def _arrived(state: Path, receipt: Receipt) -> list[Path]:
+    """Notes of requests that were cut off while they were sent, and did get into the inbox."""
+    inbox = Path(receipt.folder) / "inbox"
+    notes = (state / "handed-in").glob(f"{receipt.number:04}.*.asking")
+    return [path for path in notes if os.path.lexists(inbox / path.read_text("ascii", "replace"))]
+
+
+def ask(state: Path, receipt: Receipt, lesson: Lesson, question: str, text: str) -> list[Message]:
+    """Ask to look again at a question of a hand-in, once. Returns what the learner should know of the inbox. Raises
+    ExchangeError, submission.Unacceptable."""
+    raw = look_again.pack(look_again.LookAgain(myself(), lesson.id, receipt.sha256, question, text))
+    folder = ClassFolder.open(Path(receipt.folder))
+    if folder.id != receipt.class_id:
+        raise ExchangeError("handin.other-class", path=receipt.folder)
+    kept = state / "handed-in"
+    note = kept / f"{receipt.number:04}.{question}.asking"
+    name = secret_name()
+    try:
+        if question in asked(state, receipt):
+            raise ExchangeError("handin.ask-twice", question=question)
+        write_whole(note.with_suffix(".text"), raw)
+        write_whole(note, name.encode())
+    except OSError as error:
+        raise ExchangeError("class.unusable", path=str(kept), why=why(error)) from error
+    try:
+        notices = drop(folder, name, raw)
+    except ExchangeError:
+        with suppress(OSError):  # as for a hand-in
+            note.unlink()
+        raise
+    with suppress(OSError):
+        note.rename(note.with_suffix(".asked"))
+    return notices

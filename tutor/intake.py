@@ -13,12 +13,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from tutor import submission
+from tutor import look_again, submission
 from tutor.exchange import ClassFolder, Dropped, Unreadable, dropped, read_stranger
 from tutor.handed_in import login_of
 from tutor.literals import safe_text
+from tutor.look_again import LookAgain
 from tutor.model import Lesson, Message
-from tutor.submission import Unacceptable
+from tutor.submission import Submission, Unacceptable
 
 if TYPE_CHECKING:
     from tutor.gradebook.book import Arrival, Gradebook
@@ -70,23 +71,38 @@ def take_in(
     for start in range(0, len(new), BATCH):
         good: list[Arrival] = []
         bad: list[tuple[str, str, str, Message]] = []
+        asks: list[tuple[Dropped, str, LookAgain]] = []
         for each in new[start : start + BATCH]:
             login = named(each)
             left[each.owner] -= 1
             try:
                 if owner is None and left[each.owner] >= OWNER_MAX:
                     raise Unreadable("class.refuse-many", most=OWNER_MAX)
-                good.append(_read(folder, each, login, allowed, lesson, checked=owner is None))
+                read = _read(folder, each, login, allowed, lesson, checked=owner is None)
+                if isinstance(read, LookAgain):
+                    asks.append((each, login, read))
+                else:
+                    good.append(read)
             except (Unreadable, Unacceptable) as reason:
                 bad.append((_quoted(each), each.stamp, login, reason.message))
-        book.refuse(bad)
         if good:
-            fresh = book.take(good, tuple(questions_of(lesson)))
-            taken += fresh
-            refused += len(bad)
-        else:
-            refused += len(bad)
+            taken += book.take(good, tuple(questions_of(lesson)))
+        for each, login, asked in asks:  # after the hand-ins: it is about one of them
+            refusal = book.queue.ask(login, asked.question, asked.text, each.arrived, asked.submission)
+            if refusal is None:
+                taken += 1
+            elif not _heard(book, each, login, asked):
+                bad.append((_quoted(each), each.stamp, login, Message(refusal)))
+        book.refuse(bad)
+        refused += len(bad)
     return Taken(taken, refused, len(files) - len(new))
+
+
+def _heard(book: Gradebook, each: Dropped, login: str, asked: LookAgain) -> bool:
+    """Whether this very request was taken before."""
+    item = book.queue.find(login, asked.question)
+    known = book.queue.asked(item.id) if item is not None else None
+    return known is not None and (known.at, known.text) == (each.arrived, asked.text)
 
 
 def _owner() -> Callable[[Dropped], str]:
@@ -104,19 +120,32 @@ def _quoted(each: Dropped) -> str:
     return quote_from_bytes(each.name, safe="")
 
 
-def _read(folder: ClassFolder, each: Dropped, login: str, allowed: object, lesson: Lesson, *, checked: bool) -> Arrival:
-    """Raises Unreadable, Unacceptable."""
+def _read(
+    folder: ClassFolder, each: Dropped, login: str, allowed: object, lesson: Lesson, *, checked: bool
+) -> Arrival | LookAgain:
+    """What a file is, of the two kinds that there are. Raises Unreadable, Unacceptable."""
     from tutor.gradebook.book import Arrival
 
     path = os.fsencode(folder.inbox) + b"/" + each.name
     raw, info = read_stranger(path, submission.SIZE_MAX)
-    read = submission.read(raw)
+    document = submission.unseal(raw)
+    read: Submission | LookAgain
+    if document["body"].get("kind") == look_again.KIND:
+        if len(raw) > look_again.SIZE_MAX:
+            raise Unacceptable("class.refuse-large", size=len(raw), most=look_again.SIZE_MAX)
+        read = look_again.read(document["body"])
+    else:
+        read = submission.hand_in_of(document)
     if checked and (info.st_uid != each.owner or read.author.uid != info.st_uid):
         raise Unacceptable("class.refuse-author", owner=login, said=safe_text(read.author.login, 40))
     if read.lesson != folder.lesson:
         raise Unacceptable("class.refuse-lesson", lesson=safe_text(read.lesson, 60), wanted=folder.lesson)
     if isinstance(allowed, set | frozenset) and login not in allowed and str(each.owner) not in allowed:
         raise Unacceptable("class.refuse-roster", login=login)
+    if isinstance(read, LookAgain):
+        if read.question not in questions_of(lesson):
+            raise Unacceptable("class.refuse-shape", where="question")
+        return read
     notes = []
     ahead = _seconds_ahead(read.made, each.arrived)
     if ahead > AHEAD_S:

@@ -149,7 +149,11 @@ def canonical(data: object) -> bytes:
 
 def read(raw: bytes) -> Submission:
     """A hand-in out of bytes that nobody vouches for. Raises Unacceptable; nothing else, whatever the bytes are."""
-    document = unseal(raw)
+    return hand_in_of(unseal(raw))
+
+
+def hand_in_of(document: Mapping[str, Any]) -> Submission:
+    """A hand-in out of what `unseal` gave. Raises Unacceptable."""
     body = document["body"]
     try:
         _shape(body)

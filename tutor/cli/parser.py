@@ -86,7 +86,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     lesson.add_argument("dir", nargs="?")
     submit = command("submit")
     submit.add_argument("--to", metavar="CLASS_DIR")
-    told = (check, demo, lab, verify, rubric, watch, status, doctor, lesson, submit)
+    feedback, look_again = command("feedback"), command("look-again")
+    look_again.add_argument("--question", metavar="Q")
+    look_again.add_argument("--why", metavar="TEXT")
+    told = (check, demo, lab, verify, rubric, watch, status, doctor, lesson, submit, feedback, look_again)
     for each in (*told, *_class(command("class"), common)):
         each.add_argument("--json", action="store_true", dest="as_json")
     return parser.parse_args(argv, argparse.Namespace(help=False, state=None, lang=None, lesson_id=None, python=None))
