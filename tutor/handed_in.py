@@ -9,6 +9,7 @@ import secrets
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from tutor import __version__, look_again
 from tutor.exchange import ClassFolder, ExchangeError, Receipt, drop, secret_name
@@ -54,14 +55,34 @@ def _receipt(path: Path) -> Receipt:
         raise ExchangeError("class.damaged", path=str(path)) from None
 
 
+class Parcel(NamedTuple):
+    """What would be handed in now: how many answers and pieces of evidence, and about how many bytes."""
+
+    answers: int
+    evidence: int
+    size: int
+
+
+def parcel(progress: Progress, lesson: Lesson) -> Parcel:
+    """Raises submission.Unacceptable when it is too large."""
+    body = body_of(progress, lesson, myself(), made="", number=1, reply="", tutor=__version__)
+    answers = sum(bool(answer["text"].strip()) for answer in body["answers"].values())
+    return Parcel(answers, len(body["evidence"]), len(seal(body)))
+
+
+def is_for(folder: ClassFolder, lesson: Lesson) -> None:
+    """Raises ExchangeError when the class is about another lesson."""
+    if folder.lesson != lesson.id:
+        raise ExchangeError("class.submit-lesson", wanted=folder.lesson, lesson=lesson.id)
+
+
 def submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder) -> tuple[Receipt, list[Message]]:
     """Hand in what there is, and keep a receipt. Raises ExchangeError, submission.Unacceptable, paths.StateError.
 
     The receipt is on the disk, as a note of what is being sent, before the file is in the inbox: whoever is cut off
     between the two finds out by the file's name whether it got there.
     """
-    if folder.lesson != lesson.id:
-        raise ExchangeError("class.submit-lesson", wanted=folder.lesson, lesson=lesson.id)
+    is_for(folder, lesson)
     number = 1 + max((receipt.number for receipt in receipts(state)), default=0)
     made = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     reply = secrets.token_hex(16)

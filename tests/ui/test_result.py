@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.ui.learner_app import Box80, box
+from tutor import catalog, exchange, handed_in
 
 __all__ = ["box"]
 
@@ -33,3 +36,45 @@ async def test_a_report_that_cannot_be_written_is_said(box: Box80) -> None:
         shown = await learner.press("7", "w")
         assert "cannot be written" in shown
         assert not (learner.store.journal.folder / "report.html").exists()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_h_asks_where_once_says_what_goes_and_hands_in(box: Box80, tmp_path: Path, size: tuple[int, int]) -> None:
+    folder, _ = exchange.create(tmp_path / "class", catalog.load().id)
+    async with box.open(size=size) as learner:
+        await learner.press("7", "H")
+        await learner.type(str(tmp_path / "nowhere"))
+        await learner.press("enter")
+        await learner.until(
+            lambda: "Class folder" in learner.text and "no class.toml" in " ".join(learner.text.split())
+        )
+        await learner.press("escape", "H")
+        await learner.type(str(folder.path))
+        await learner.press("enter")
+        await learner.until(lambda: "Hand in?" in learner.text)
+        await learner.press("n")
+        assert list(folder.inbox.iterdir()) == []
+        await learner.press("H")
+        await learner.until(lambda: "Hand in?" in learner.text)
+        await learner.press("y")
+        await learner.until(lambda: "receipt number 1" in learner.text)
+        (receipt,) = handed_in.receipts(learner.store.journal.folder)
+        assert [path.name for path in folder.inbox.iterdir()] == [receipt.file]
+
+
+async def test_h_says_what_went_wrong_and_the_screen_goes_on(
+    box: Box80, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = exchange.create(tmp_path / "class", catalog.load().id)
+
+    def full(*_: object) -> None:
+        raise exchange.ExchangeError("class.submit-full", path="inbox", why="No space left on device")
+
+    monkeypatch.setattr(handed_in, "drop", full)
+    async with box.open() as learner:
+        learner.store.record("setting", name="class", value=str(folder.path))
+        await learner.press("7", "H")
+        await learner.until(lambda: "Hand in?" in learner.text)
+        await learner.press("y")
+        await learner.until(lambda: "is full" in learner.text)
+        assert handed_in.receipts(learner.store.journal.folder) == []

@@ -129,9 +129,10 @@ class Overlays(App[None]):
         """A question; `yes` is called only when it is answered with y."""
         self.push_screen(_pages().Ask(self.theme_name, self.store.lang, question), lambda said: yes() if said else None)
 
-    def ask_line(self, label: str, done: Callable[[str], None]) -> None:
+    def ask_line(self, label: str, done: Callable[[str], None], value: str = "", most: int = 100) -> None:
         self.push_screen(
-            _pages().SearchLine(self.theme_name, label), lambda words: done(words) if words is not None else None
+            _pages().SearchLine(self.theme_name, label, value, most),
+            lambda words: done(words) if words is not None else None,
         )
 
     def show_palette(self) -> None:

@@ -178,15 +178,17 @@ class SearchLine(ModalScreen[str | None]):
 
     BINDINGS = [Binding("escape", "close", priority=True, show=False)]
 
-    def __init__(self, theme: ThemeName, label: str) -> None:
+    def __init__(self, theme: ThemeName, label: str, value: str = "", most: int = 100) -> None:
         super().__init__()
+        self._value = value
+        self._most = most
         self._label = label
         self._bar = Bar(theme)
 
     def compose(self) -> ComposeResult:
         with Vertical():
             yield self._bar
-            yield Field(max_length=100, compact=True)
+            yield Field(value=self._value, max_length=self._most, compact=True)
 
     def on_mount(self) -> None:
         self._bar.set_parts([(self._label, "strong")])
