@@ -1,0 +1,96 @@
+"""A class of several ordinary users of one machine: what each may do, and that nobody can do more."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tutor import exchange, handed_in
+from tutor.cli.main import run
+from tutor.exchange import ClassFolder
+
+TEACHER, *LEARNERS = (20001, 20002, 20003, 20004)
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="needs root: only root acts as several users; test_feedback_cli goes the same way as one"
+)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o1777)
+        yield Path(name)
+
+
+def as_user(uid: int, act: Callable[[], object]) -> str:
+    """What `act` prints and returns for another user of the machine, or its error."""
+    with tempfile.TemporaryFile("w+") as said:
+        child = os.fork()
+        if child == 0:
+            try:
+                os.setgroups([])
+                os.setgid(uid)
+                os.setuid(uid)
+                os.umask(0o077)
+                for fd in (1, 2):
+                    os.dup2(said.fileno(), fd)
+                os.write(1, f"[{act()}]".encode())
+            except BaseException as error:
+                os.write(1, f"{type(error).__name__} {error}".encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        said.seek(0)
+        return said.read()
+
+
+def test_several_users_from_init_to_look_again(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = place / "class"
+
+    def tutor(uid: int, *argv: str) -> str:
+        with capfd.disabled():
+            command = ["--lang", "en", "--state", str(place / f"state-{uid}"), *argv]
+            return as_user(uid, lambda: os.environ.update(HOME=str(place)) or run(command))
+
+    # Python's own modules may be closed to other users: what they run is imported by going the same way once before.
+    warm = ["--lang", "en", "--state", str(place / "warm")]
+    ask = ("look-again", "--question", "q1", "--why", "x")
+    me = ("--learner", handed_in.login_of(os.geteuid()), "--question", "q1", "--points", "1")
+    for argv in (("init",), (), ("score", *me), ("feedback",), ("list", "--json")):
+        to = str(place / "warm-class")
+        where = ("class", argv[0], to, *argv[1:]) if argv else ("submit", "--to", to)
+        assert run([*warm, *where]) == 0
+    assert [run([*warm, *argv]) for argv in (("feedback",), ask)] == [0, 0]
+
+    assert tutor(TEACHER, "class", "init", str(folder)).endswith("[0]")
+    for uid in LEARNERS:
+        assert tutor(uid, "submit", "--to", str(folder)).endswith("[0]")
+    ada, eve, _ = LEARNERS
+    opened = ClassFolder.open(folder)
+    (receipt,) = handed_in.receipts(place / f"state-{ada}" / opened.lesson)
+    mine, back = opened.inbox / receipt.file, opened.feedback / f"{receipt.reply}.json"
+    for shut in (opened.inbox, opened.feedback, opened.private, place / f"state-{ada}"):
+        assert as_user(eve, lambda shut=shut: os.listdir(shut)).startswith("PermissionError")  # noqa: PTH208
+    for forbidden in (mine.unlink, lambda: mine.write_bytes(b""), lambda: mine.rename(opened.inbox / "x")):
+        assert as_user(eve, forbidden).startswith("PermissionError")
+    assert as_user(eve, lambda: back.write_bytes(b"{}")).startswith("PermissionError")
+    assert as_user(eve, lambda: back.symlink_to("/etc/passwd")).startswith("PermissionError")
+
+    for uid in LEARNERS:
+        score = ("--learner", f"uid-{uid}", "--question", "q1", "--points", "1")
+        assert tutor(TEACHER, "class", "score", str(folder), *score).endswith("[0]")
+    assert tutor(TEACHER, "class", "feedback", str(folder)).endswith("[0]")
+    assert "q1: 1/2, by an instructor" in tutor(ada, "feedback")
+
+    why = ("look-again", "--question", "q1", "--why", "line 2 names the log")
+    assert tutor(ada, *why).endswith("[0]")
+    sent = (place / f"state-{ada}" / opened.lesson / "handed-in" / "0001.q1.text").read_bytes()
+    stolen = exchange.secret_name()
+    assert as_user(eve, lambda: exchange.drop(opened, stolen, sent)) == "[[]]"
+    listed = tutor(TEACHER, "class", "list", str(folder), "--json")
+    assert stolen in listed
+    assert listed.count('"reason": "author"') == 1
+    assert listed.count('"state": "open"') == 1 + 3 * len(LEARNERS), "one question is in the queue again"
