@@ -323,6 +323,13 @@ def _weight(state: ClaimState) -> int:
     return 2 if state.source is Source.MEASURED else 1
 
 
+def _handed_in(progress: Progress, _: Event, data: Mapping[str, Any]) -> None:
+    """What was final was said of an earlier hand-in, which counts no more."""
+    int(data["number"])
+    for answer in progress.answers.values():
+        answer.final = None
+
+
 _HANDLERS = {
     "opened": _opened,
     "session": _session,
@@ -338,4 +345,5 @@ _HANDLERS = {
     "edge_checked": _edge_checked,
     "prediction": _prediction,
     "evidence": _evidence,
+    "handed_in": _handed_in,
 }

@@ -69,3 +69,5 @@ def test_from_a_hand_in_to_the_queue_again(
 
     tutor("submit", "--to", place)
     assert "handed in number 2 since" in tutor("feedback")[1]
+    parts = {part["id"]: part for part in json.loads(tutor("status", "--json")[1])["parts"]}
+    assert parts["q1"]["giver"] == "nobody", "what was final was of the hand-in before"

@@ -22,6 +22,8 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         receipt, notices = handed_in.submit(context.journal.progress, context.lesson, context.folder, folder)
     except (ExchangeError, Unacceptable) as error:
         raise Stop.saying(error.message) from error
+    if context.journal.read_only is None:
+        context.journal.append("handed_in", number=receipt.number, sha256=receipt.sha256)
     for notice in notices:
         out.hint(out.say(notice))
     if out.as_json:

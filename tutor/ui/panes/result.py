@@ -12,12 +12,12 @@ from tutor.model import Message
 from tutor.paths import why
 from tutor.strings import say, text
 from tutor.ui.commands import Context
-from tutor.ui.lines import Part
+from tutor.ui.lines import Part, Role
 from tutor.ui.panes.base import ListPane
 from tutor.ui.views.result import TABS, result_lines
 
 if TYPE_CHECKING:
-    from tutor.exchange import ClassFolder
+    from tutor.exchange import ClassFolder, Receipt
     from tutor.handed_in import Parcel
     from tutor.ui.app import TutorApp
 
@@ -137,7 +137,12 @@ class ResultPane(ListPane):
         kept = str(store.journal.folder / "handed-in")
         done = say(store.lang, Message("handin.done", {"number": receipt.number, "path": safe_text(kept)}))
         words = " ".join([done, *(say(store.lang, notice) for notice in notices)])
-        self._app.call_from_thread(self.say, words, "caution" if notices else "good")
+        self._app.call_from_thread(self._sent, receipt, words, "caution" if notices else "good")
+
+    def _sent(self, receipt: Receipt, words: str, role: Role) -> None:
+        self.store.record("handed_in", number=receipt.number, sha256=receipt.sha256)
+        self.refill()
+        self.say(words, role)
 
     @property
     def _app(self) -> TutorApp:
