@@ -16,6 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
 from types import ModuleType
@@ -30,6 +31,8 @@ else:
 
 #: The bound of one line, and of a text inside one, that the other side holds us to.
 MAX_LINE, MAX_TEXT = 64 * 1024, 2000
+#: Lines of stderr that are kept of a process that a demo started.
+LAST_WORDS = 6
 
 
 class Unavailable(Exception):
@@ -49,6 +52,16 @@ class Voice:
             raise ValueError(f"an event of {len(line)} bytes; {MAX_LINE} is the most")
         while line:
             line = line[os.write(self._descriptor, line) :]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process of its own ended: what it said as JSON on its last line, None when it failed; its exit status, or
+    the name of the signal that ended it; and the last lines of its stderr."""
+
+    answer: dict[str, Any] | None
+    how: str
+    last_words: tuple[str, ...]
 
 
 class Lab:
@@ -151,6 +164,26 @@ class Lab:
         """The kernels that one call starts on the GPU, in order: name and microseconds."""
         return timing.kernels(call)
 
+    def trace(self, call: Callable[[], object]) -> list[Any]:
+        """torch's profiler events of one call, until the device was done; the call itself is `timing.CALL`."""
+        return timing.trace(call, self.device)
+
+    def gpu_work(self, call: Callable[[], object]) -> list[tuple[str, float]]:
+        """What the GPU did for one call, copies and fills too, in order: name and microseconds."""
+        return timing.gpu_work(self.trace(call))
+
+    @staticmethod
+    def spread(us: Sequence[float]) -> timing.Spread:
+        """The spread of microseconds that were taken in another way than by `race`."""
+        return timing.spread(us)
+
+    @staticmethod
+    @contextlib.contextmanager
+    def cudagraph_skips() -> Iterator[list[str]]:
+        """Why torch made no CUDA graph, in its own words, each time that it did not while this is entered."""
+        with probe.Skips() as skips:
+            yield skips.said
+
     @staticmethod
     @contextlib.contextmanager
     def recordings() -> Iterator[list[str]]:
@@ -172,6 +205,25 @@ class Lab:
         said = subprocess.run([sys.executable, script, *args], stdout=subprocess.PIPE, env=env, check=True)
         answer: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
         return answer
+
+    def outcome(self, script: str, *args: str, caches: Path) -> Ended:
+        """The same for a script that may fail or die, which is then an answer too; what it writes to stderr is kept."""
+        env = {**os.environ, **cache_variables(caches)}
+        said = subprocess.run([sys.executable, script, *args], capture_output=True, env=env, check=False)
+        words = tuple(said.stderr.decode("utf-8", "backslashreplace").splitlines()[-LAST_WORDS:])
+        if said.returncode:
+            code = said.returncode
+            return Ended(None, _signal_name(-code) if code < 0 else f"exit status {code}", words)
+        return Ended(json.loads(said.stdout.splitlines()[-1]), "exit status 0", words)
+
+    def step(self, number: int, of: int, text: str) -> None:
+        """Say which of how many parts begins now; whoever waits is shown it."""
+        self._voice.say("step", number=number, of=of, text=text[:MAX_TEXT])
+
+    @staticmethod
+    def spread(values: Sequence[float]) -> timing.Spread:
+        """The spread of times in microseconds that another process took."""
+        return timing.spread(values)
 
     @staticmethod
     def describe(tensor: torch.Tensor) -> str:
@@ -201,6 +253,13 @@ class Lab:
 def cache_variables(folder: Path) -> dict[str, str]:
     """Environment variables that keep everything compiled in `folder`."""
     return {"TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"), "TRITON_CACHE_DIR": str(folder / "triton")}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _prepare(cache: str) -> None:

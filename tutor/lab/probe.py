@@ -279,29 +279,51 @@ def explained(function: Callable[..., Any], *args: Any) -> tuple[int, int] | Non
         return None
 
 
-class Recordings(logging.Handler):
-    """Collects what torch says of each CUDA graph that it records while this is entered."""
+class _Overheard(logging.Handler):
+    """Collects what some of torch's loggers say while it is entered, and keeps it from going anywhere else."""
 
-    _LOGGER = logging.getLogger("torch._inductor.cudagraph_trees.__cudagraphs")
+    LOGGERS: tuple[str, ...] = ()
+    BEGINS: str = ""
+    """How the messages begin that are kept, after the place in brackets that torch may put before them."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
         self.said: list[str] = []
+        self._before: list[tuple[logging.Logger, int, bool]] = []
 
-    def __enter__(self) -> Recordings:
-        self._before = self._LOGGER.level, self._LOGGER.propagate
-        self._LOGGER.addHandler(self)
-        self._LOGGER.setLevel(logging.DEBUG)
-        self._LOGGER.propagate = False
+    def __enter__(self) -> _Overheard:
+        for logger in map(logging.getLogger, self.LOGGERS):
+            self._before.append((logger, logger.level, logger.propagate))
+            logger.addHandler(self)
+            logger.setLevel(logging.DEBUG)
+            logger.propagate = False
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._LOGGER.removeHandler(self)
-        self._LOGGER.level, self._LOGGER.propagate = self._before
+        for logger, level, propagate in self._before:
+            logger.removeHandler(self)
+            logger.setLevel(level)
+            logger.propagate = propagate
+        self._before.clear()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.getMessage().lstrip("[0123456789/] ").startswith("Recording function"):
-            self.said.append(record.getMessage())
+        said = record.getMessage()
+        if said.lstrip("[0123456789/] ").startswith(self.BEGINS):
+            self.said.append(said)
+
+
+class Recordings(_Overheard):
+    """Collects what torch says of each CUDA graph that it records while this is entered."""
+
+    LOGGERS = ("torch._inductor.cudagraph_trees.__cudagraphs",)
+    BEGINS = "Recording function"
+
+
+class Skips(_Overheard):
+    """Collects why torch made no CUDA graph where it was asked for one; up to torch 2.8 this was a hint on speed."""
+
+    LOGGERS = tuple(f"torch._inductor.cudagraph_utils.__{name}" for name in ("cudagraphs", "perf_hints"))
+    BEGINS = "skipping cudagraph"
 
 
 #: What torch writes above the cause of a break.

@@ -12,7 +12,7 @@ import random
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import torch
 
@@ -93,16 +93,34 @@ def _turns(sides: Mapping[str, Side], n: int) -> Iterator[tuple[str, Side]]:
         yield from order
 
 
+#: What the profiler calls the time from a call's start until it returns to its caller.
+CALL = "the call"
+
+
+def trace(call: Side, device: str) -> list[Any]:
+    """torch's profiler events of one call, which is itself the event CALL, until the device was done."""
+    from torch.profiler import ProfilerActivity, profile, record_function
+
+    kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device == "cuda" else [])]
+    with profile(activities=kinds) as seen:
+        with record_function(CALL):
+            call()
+        settle(device)
+    return list(seen.events())
+
+
 def kernels(call: Side) -> list[tuple[str, float]]:
     """The kernels that one call starts on the GPU, in order: name and microseconds. Copies and fills are none."""
-    from torch.profiler import ProfilerActivity, profile
+    return [(name, us) for name, us in gpu_work(trace(call, "cuda")) if not name.startswith(("Memcpy", "Memset"))]
 
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
-        call()
-        torch.cuda.synchronize()
-    found = [event for event in seen.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+
+def gpu_work(events: Sequence[Any]) -> list[tuple[str, float]]:
+    """What a GPU did in these events, copies and fills too, in order: name and microseconds."""
+    # A region that was named on the CPU may show up on the GPU's side again, as a bracket around its kernels.
+    names = {event.name for event in events if event.device_type.name == "CPU"}
+    found = [event for event in events if event.device_type.name == "CUDA" and event.name not in names]
     found.sort(key=lambda event: event.time_range.start)
-    return [(e.name, float(e.time_range.elapsed_us())) for e in found if not e.name.startswith(("Memcpy", "Memset"))]
+    return [(event.name, float(event.time_range.elapsed_us())) for event in found]
 
 
 def settle(device: str) -> None:

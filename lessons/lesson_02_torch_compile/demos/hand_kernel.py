@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-import triton
-import triton.language as tl
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from kernels import clock
+from kernels.block import fused_block
 
 if TYPE_CHECKING:
     from tutor.lab.child import Lab
@@ -29,42 +35,21 @@ def inputs(size: tuple[int, ...], device: str) -> list[torch.Tensor]:
     return [torch.randn(s, device=device, dtype=kind) for s in (size, size[-1:], size[-1:], size[-1:], size)]
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def row(x, b, w, g, r, out, width: tl.constexpr, eps: tl.constexpr):  # type: ignore[no-untyped-def]
-    """One program does one row, which stays in registers from the first load to the only store."""
-    at = tl.arange(0, width)
-    place = tl.program_id(0) * width + at
-    v = tl.load(x + place).to(tl.float32) + tl.load(b + at).to(tl.float32)
-    inner = v * (0.7978845608 + 0.0356774081 * v * v)
-    bent = tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [inner], dtype=tl.float32, is_pure=True, pack=1)
-    h = 0.5 * v * (1.0 + bent)
-    centred = h - tl.sum(h, 0) / width
-    scale = tl.rsqrt(tl.sum(centred * centred, 0) / width + eps)
-    y = centred * scale * tl.load(w + at).to(tl.float32) + tl.load(g + at).to(tl.float32)
-    tl.store(out + place, (y + tl.load(r + place).to(tl.float32)).to(tl.bfloat16))
-
-
 def run(lab: Lab) -> None:
     for size in SIZES:
         torch.compiler.reset()
         x, b, w, g, r = inputs(size, lab.device)
-        out, width = torch.empty_like(x), size[-1]
         compiled, compiled_add = torch.compile(block, dynamic=False), torch.compile(add, dynamic=False)
-
-        def hand() -> torch.Tensor:
-            row[(out.numel() // width,)](x, b, w, g, r, out, width, 1e-5, num_warps=8)  # noqa: B023
-            return out  # noqa: B023
-
+        hand = partial(fused_block, x, b, w, g, r)
+        sides = {
+            "floor": clock.floor_of(x, r),
+            "add": partial(compiled_add, x, r),
+            "hand": hand,
+            "compiled": partial(compiled, x, b, w, g, r),
+        }
         with torch.no_grad():
-            us = lab.race(
-                {
-                    "floor": lambda: torch.add(x, r, out=out),  # noqa: B023
-                    "add": lambda: compiled_add(x, r),  # noqa: B023
-                    "hand": hand,
-                    "compiled": lambda: compiled(x, b, w, g, r),  # noqa: B023
-                },
-                n=100,
-            )
+            replays = {name: clock.replay_of(side) for name, side in sides.items()}
+            us = {name: lab.spread(each) for name, each in clock.device_times(replays, n=100, cold=True).items()}
             exact = block(x.double(), b.double(), w.double(), g.double(), r.double())
             error = ((hand().double() - exact).norm() / exact.norm()).item()
         lab.observe("control", {"floor_us": us["floor"], "compiled_us": us["add"]}, call=f"x + r {size}", why="control")

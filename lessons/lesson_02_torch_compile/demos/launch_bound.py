@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from kernels import timeline
 
 if TYPE_CHECKING:
     from tutor.lab.child import Lab
 
 LAYERS, WIDTH, LARGE = 12, 256, 1 << 19
+#: Columns of a drawn timeline, which fits a terminal of 80.
+COLUMNS = 74
 
 
 def block(x: torch.Tensor, b: torch.Tensor, w: torch.Tensor, g: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
@@ -22,6 +31,20 @@ def block(x: torch.Tensor, b: torch.Tensor, w: torch.Tensor, g: torch.Tensor, r:
 def inputs(size: tuple[int, ...], device: str) -> list[torch.Tensor]:
     kind = torch.bfloat16 if device == "cuda" else torch.float32
     return [torch.randn(s, device=device, dtype=kind) for s in (size, size[-1:], size[-1:], size[-1:], size)]
+
+
+def show_timeline(lab: Lab, name: str, side: Callable[[], object]) -> None:
+    """Print one call's timeline and say what can be counted in it; under the profiler the CPU is slower than without.
+
+    The first call that is profiled pays for the profiler's own start and is thrown away.
+    """
+    lab.trace(side)
+    events = lab.trace(side)
+    seen = timeline.activity_of(events, "the call")
+    print(name)
+    print("\n".join(timeline.draw(seen, COLUMNS)), flush=True)
+    values = {"launches": len(seen.launches), "gpu_busy": round(seen.busy_share(), 3), "gaps": len(seen.gaps())}
+    lab.observe("timeline", values, call=name, why="timeline")
 
 
 def run(lab: Lab) -> None:
@@ -60,6 +83,8 @@ def run(lab: Lab) -> None:
         slower = us["cudagraphs"]["p50"] > us["compiled"]["p50"]
         values = {f"{name}_us": spread for name, spread in us.items()}
         lab.observe("mlp", values, call=f"(8, {WIDTH})", ask="mlp", answer=int(slower), why="wrapper")
+        for name, side in {"eager": model, **sides}.items():
+            show_timeline(lab, name, partial(side, x))
         large = inputs((16, 2048, 4096), lab.device)
         torch.compiler.reset()
         default = torch.compile(block, dynamic=False)

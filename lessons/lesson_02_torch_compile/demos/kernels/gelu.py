@@ -58,3 +58,33 @@ def gelu_exp2(v):
     p = -0.04944257 + a * (0.006198093 + a * -0.00035968685)
     p = -1.0000831 + a * (-1.1498495 + a * (-0.46256274 + a * p))
     return tl.maximum(v, 0.0) - a * tl.exp2(p)
+
+
+# Not GELUs to be used: each shows which unit of the GPU is the limit, by what it does to the time.
+
+
+@triton.jit
+def no_gelu(v):
+    """GELU left out: what remains are the bytes and LayerNorm."""
+    return v
+
+
+@triton.jit
+def gelu_more_special(v):
+    """gelu_exp2 with a second special-function operation a value, whose result is 1."""
+    a = tl.abs(v)
+    p = -0.04944257 + a * (0.006198093 + a * -0.00035968685)
+    p = -1.0000831 + a * (-1.1498495 + a * (-0.46256274 + a * p))
+    t = tl.exp2(p)
+    return tl.maximum(v, 0.0) - a * t * tl.exp2(t * 1e-30)
+
+
+@triton.jit
+def gelu_more_adds(v):
+    """gelu_exp2 with 24 multiply-adds a value more, which brings it to as many instructions as gelu_erf."""
+    a = tl.abs(v)
+    p = -0.04944257 + a * (0.006198093 + a * -0.00035968685)
+    p = -1.0000831 + a * (-1.1498495 + a * (-0.46256274 + a * p))
+    for _ in tl.static_range(24):
+        p = p * 0.9999999 + 1e-30
+    return tl.maximum(v, 0.0) - a * tl.exp2(p)

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernels.block import Launch, launch_for
-from kernels.gelu import gelu_erf, gelu_exp2, gelu_polynomial, gelu_tanh
+from kernels.gelu import (
+    gelu_erf,
+    gelu_exp2,
+    gelu_more_adds,
+    gelu_more_special,
+    gelu_polynomial,
+    gelu_tanh,
+    no_gelu,
+)
 
 
 @dataclass(frozen=True)
@@ -28,4 +36,12 @@ STEPS = (
     Step("tanh", gelu_tanh, tuned=False),
     Step("exp2", gelu_exp2, tuned=False),
     Step("launch", gelu_exp2, tuned=True),
+)
+
+#: Which unit is the limit: `exp2` without any GELU, with more work for the special-function unit, and with as many
+#: instructions as `erf`. Whichever is as slow as `erf` names what `erf` waits for.
+PROBES = (
+    Step("none", no_gelu, tuned=False),
+    Step("special", gelu_more_special, tuned=False),
+    Step("adds", gelu_more_adds, tuned=False),
 )
