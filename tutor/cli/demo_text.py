@@ -16,7 +16,8 @@ from tutor.model import Demo, Verdict
 def listed(demo: Demo, lacking: list[str], last: float | None, out: Output) -> list[str]:
     """One demo of the list."""
     lines = [f"{demo.name}  {demo.title.get(out.lang)}", f"  {demo.shows.get(out.lang)}"]
-    lines.append("  " + out.text("cli.demo-claims", claims=", ".join(demo.claims)))
+    if demo.claims:
+        lines.append("  " + out.text("cli.demo-claims", claims=", ".join(demo.claims)))
     if lacking:
         lines.append("  " + out.text("cli.demo-lacking", needs=", ".join(lacking), recorded=len(demo.recorded)))
     elif last is None:

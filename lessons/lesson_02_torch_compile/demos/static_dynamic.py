@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import torch
@@ -48,6 +49,8 @@ def run(lab: Lab) -> None:
                 },
                 n=200,
             )
+        if name == "small":
+            observe_code(lab, args)
         ratio = us["dynamic"]["p50"] / us["static"]["p50"]
         lab.observe("control", {"static_us": us["static"], "again_us": us["again"]}, call=str(size), why="control")
         lab.observe(
@@ -58,3 +61,39 @@ def run(lab: Lab) -> None:
             answer=sum(ratio >= bound for bound in (1 / 1.15, 1.15)),
             why="ratio",
         )
+
+
+def observe_code(lab: Lab, args: list[torch.Tensor]) -> None:
+    """The guard on the first input and the lines of generated code in which the two builds differ."""
+    guards, code = [], []
+    for dynamic in (False, True):
+        torch.compiler.reset()
+        function = symbolic if dynamic else fixed
+        with torch.no_grad(), lab.compiled_anew(), lab.artefacts() as made:
+            torch.compile(function, dynamic=dynamic)(*args)
+            guards.append(size_guard(made.get("dynamo_cpp_guards_str", "")))
+            code.append(made.get("inductor_output_code", ""))
+    for side, guard, lines in zip(("static", "dynamic"), guards, differing(code[0], code[1]), strict=True):
+        values = {"build": side, "guard": guard, "lines": lines}
+        lab.observe("code", values, call=side, said=[guard, *lines[:5]], why="code")
+
+
+def size_guard(guards: str) -> str:
+    """The sizes that the guard on the first tensor asks for, `size=[8, 256, 4096]` or `size=[None, None, None]`."""
+    found = re.search(r"size=\[[^\]]*\]", guards)
+    return found[0] if found else ""
+
+
+#: Lines of generated code in which a size, a bound or a hint to the compiler stands.
+TELLING = re.compile(r"numel|size_hints|\bks\d|\bs\d+\b|for\(|divisib|signature")
+
+
+def differing(static: str, dynamic: str, most: int = 8) -> tuple[list[str], list[str]]:
+    """The lines about sizes that only one of two generated codes has, those of each, at most so many."""
+    one, other = (list(dict.fromkeys(line.strip() for line in text.splitlines())) for text in (static, dynamic))
+    return _telling(one, set(other))[:most], _telling(other, set(one))[:most]
+
+
+def _telling(lines: list[str], known: set[str]) -> list[str]:
+    new = (line for line in lines if line not in known and not line.startswith("#"))
+    return [line[:200] for line in new if TELLING.search(line)]

@@ -34,9 +34,12 @@ class LabPane(LabView):
     def title(self) -> list[Part]:
         if self.demo is None:
             return [(self.tr("lab_title"), "title")]
+        title: list[Part] = [(self.tr("lab_demo", name=self.demo.name), "title")]
+        if not self.demo.claims:
+            return title
         known = self.store.progress.claims.get(self.demo.claims[0])
         mark, role = MARKS[known.verdict if known else None]
-        return [(self.tr("lab_demo", name=self.demo.name), "title"), (" ", "plain"), (mark, role)]
+        return [*title, (" ", "plain"), (mark, role)]
 
     def refill(self) -> None:
         self.draw_title()

@@ -65,7 +65,8 @@ def list_lines(
     out: list[Line] = wrap([(text(lang, "ui.lab_intro"), "plain")], width)
     out.append(BLANK)
     for demo in demos:
-        mark, role = MARKS[claims.get(demo.claims[0])]
+        # A demo may measure without there being a claim that it backs.
+        mark, role = MARKS[claims.get(demo.claims[0])] if demo.claims else ("   ", "plain")
         usual = text(lang, "ui.lab_usual", low=_number(demo.usual_s[0]), high=_number(demo.usual_s[1]))
         out.append(line((mark, role), f" {demo.name}  ", (usual, "muted"), item=f"demo:{demo.name}"))
         out += wrap([(demo.title.get(lang), "plain")], width, first="    ", rest="    ")
