@@ -677,3 +677,45 @@ def test_a_launcher_that_ends_with_0_has_not_succeeded(
 def test_a_launcher_that_is_not_there(make_host: Callable[..., LabHost], demo: Callable[..., Demo]) -> None:
     events = list(make_host(launcher=("no-such-launcher",)).start(demo(GOOD)))
     assert ended(events) == ("unavailable", "lab.cannot-start")
+
+
+def test_a_run_says_which_of_its_parts_goes_on(host: LabHost, demo: Callable[..., Demo], hold: Path) -> None:
+    """The hold file keeps the experiment from going on until the step was shown."""
+    body = f"lab.step(2, 3, 'the second')\nwhile os.path.exists({str(hold)!r}): time.sleep(0.005)\n" + GOOD
+    run = host.start(demo(f"open({str(hold)!r}, 'w').close()\n" + body))
+    seen = []
+    for event in run:
+        if event["event"] == "progress" and event["message"]["key"] == "lab.step":
+            seen.append(event["message"]["args"])
+            hold.unlink(missing_ok=True)
+    assert (seen[0]["number"], seen[0]["of"], seen[0]["text"]) == (2, 3, "the second")
+    assert ended([event]) == ("ok", "lab.ok")
+
+
+def test_a_process_that_dies_is_an_answer(host: LabHost, demo: Callable[..., Demo], tmp_path: Path) -> None:
+    script = tmp_path / "way.py"
+    script.write_text(
+        "import json, os, sys\n"
+        "print('about to', sys.argv[1], file=sys.stderr, flush=True)\n"
+        "if sys.argv[1] != 'live': os.kill(os.getpid(), int(sys.argv[1])) if sys.argv[1] != '3' else sys.exit(3)\n"
+        "print(json.dumps({'n': 1, 'cache': os.environ['TORCHINDUCTOR_CACHE_DIR']}))\n"
+    )
+    body = f"""
+import pathlib
+for way in ("11", "3", "live"):
+    got = lab.outcome({str(script)!r}, way, caches=pathlib.Path({str(tmp_path)!r}))
+    lab.observe("ended", {{"how": got.how, "n": (got.answer or {{}}).get("n")}}, said=got.last_words)
+"""
+    events = list(host.start(demo(body + GOOD)))
+    said = [event for event in events if event["event"] == "observation" and event["series"] == "ended"]
+    assert [event["values"]["how"] for event in said] == ["SIGSEGV", "exit status 3", "exit status 0"]
+    assert [event["values"]["n"] for event in said] == [None, None, 1]
+    assert [event["said"] for event in said] == [["about to 11"], ["about to 3"], ["about to live"]]
+    assert ended(events) == ("ok", "lab.ok")
+
+
+def test_a_demo_that_usually_takes_long_may_take_twice_that(
+    make_host: Callable[..., LabHost], demo: Callable[..., Demo]
+) -> None:
+    run = make_host(limit_s=0.05).start(demo("time.sleep(0.3)\n" + GOOD, usual_s=(5.0, 20.0)))
+    assert ended(list(run)) == ("ok", "lab.ok")

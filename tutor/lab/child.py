@@ -221,11 +221,6 @@ class Lab:
         self._voice.say("step", number=number, of=of, text=text[:MAX_TEXT])
 
     @staticmethod
-    def spread(values: Sequence[float]) -> timing.Spread:
-        """The spread of times in microseconds that another process took."""
-        return timing.spread(values)
-
-    @staticmethod
     def describe(tensor: torch.Tensor) -> str:
         """A tensor as the field writes it: `f32[2, 128]`."""
         return probe.describe(tensor)

@@ -29,7 +29,7 @@ State = Literal["cold", "warming", "warm", "unavailable"]
 @dataclass(frozen=True, slots=True)
 class LabSettings:
     """`python` and `launcher` as in the learner's settings. `limit_s` is wall time of one demo from the moment that its
-    child lives; `output_bytes` is how much of what it prints is kept."""
+    child lives, and never under twice what it usually takes; `output_bytes` is how much of what it prints is kept."""
 
     python: str | None = None
     launcher: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class LabHost:
                 predicted=predicted,
                 params=params,
                 remote=bool(self.settings.launcher),
-                limit_s=self.settings.limit_s,
+                limit_s=max(self.settings.limit_s, 2 * demo.usual_s[1]),
                 output_bytes=self.settings.output_bytes,
                 finished=self._finished,
             )

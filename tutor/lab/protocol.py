@@ -9,7 +9,8 @@ What leaves the lab is one of six events, each with `schema`, `event` and `at` (
     result       the evidence record (see `evidence.Gathering.result`)
     ended        outcome, message, seconds, always once and last
 
-Inside the lab a child says `begun`, `observation`, `result`, `failed` and `unavailable`; `read_child` checks those.
+Inside the lab a child says `begun`, `step` (which of how many parts begins), `observation`, `result`, `failed` and
+`unavailable`; `read_child` checks those.
 A message is `{"key": ..., "args": {...}}`; `message` turns it into a `Message`.
 """
 
@@ -151,6 +152,7 @@ def _is_fact(value: Any) -> bool:
 
 _CHILD: Mapping[str, Mapping[str, Any]] = {
     "begun": {"pid": _is_whole},
+    "step": {"number": _is_whole, "of": _is_whole, "text": _is_text},
     "observation": {
         "series": _is_text,
         "call": _is_text_or_none,

@@ -80,6 +80,7 @@ class Run:
         self._asked = False
         self._cancelled = False
         self._environment: Mapping[str, Any] | None = None
+        self._step: Mapping[str, Any] | None = None
         self._alive = False
         self._group: int | None = None
         self._says: _End | None = None
@@ -225,6 +226,8 @@ class Run:
         kind = said["event"]
         if kind == "begun":
             self._alive = True
+        elif kind == "step":
+            self._step = said
         elif kind == "observation":
             yield self._gathering.observation(said, self._at())
         elif kind == "result":
@@ -288,6 +291,9 @@ class Run:
         }.get(self._link.stage, "running")
         low, high = self.demo.usual_s
         said = Message(f"lab.{phase.split()[0]}", {"seconds": int(elapsed), "low": low, "high": high})
+        if self._step is not None and phase == "running":
+            step = {name: self._step[name] for name in ("number", "of", "text")}
+            said = Message("lab.step", {**said.args, **step})
         return protocol.event(
             "progress", elapsed, phase=phase, elapsed=round(elapsed, 1), message=protocol.as_json(said)
         )

@@ -110,6 +110,8 @@ def lines(events: Iterable[Event], where: str) -> Iterator[str]:
             public["environment"] = {name: value for name, value in environment.items() if name not in _PRIVATE}
         if public["event"] == "output":
             public["text"] = _FOLDERS.sub(".../", public["text"])
+        if public["event"] == "observation":
+            public["said"] = [_FOLDERS.sub(".../", text) for text in public["said"]]
         yield protocol.encode(public)
 
 

@@ -1,82 +1,78 @@
-"""What does a first call cost with empty caches, and what helps? The control is a first call in eager.
+"""What does a first call cost by way of starting, and where does the time go? The control is a first call in eager.
 
-Run by itself it is the fresh process that is measured.
+Each way is a Python process of its own (`startup/way.py`); one that dies is told of, and the others go on.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
-import sys
-import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-import torch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from tutor.lab.child import Lab
 
-
-def block(x: torch.Tensor, b: torch.Tensor, w: torch.Tensor, g: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
-    """Bias, GELU, LayerNorm and a residual: four ops on one large tensor."""
-    h = torch.nn.functional.gelu(x + b)
-    return torch.nn.functional.layer_norm(h, (h.shape[-1],), w, g) + r
+#: The phases of a first call, in the order in which they come.
+PHASES = ("start", "probe", "tracing", "codegen", "compiler", "load", "run")
+SCRIPT = str(Path(__file__).with_name("startup") / "way.py")
 
 
-def inputs(size: tuple[int, ...], device: str) -> list[torch.Tensor]:
-    kind = torch.bfloat16 if device == "cuda" else torch.float32
-    return [torch.randn(s, device=device, dtype=kind) for s in (size, size[-1:], size[-1:], size[-1:], size)]
+class Way(NamedTuple):
+    """`way` as `startup/way.py` has it, the folder of its caches and the file that it reads or writes."""
+
+    series: str
+    label: str
+    way: str
+    caches: str
+    why: str
+    file: str = "-"
+
+
+WAYS = (
+    Way("control", "eager", "eager", "eager", "control"),
+    Way("cold", "f(x), empty caches", "compiled", "kept", "cold", "saved.bin"),
+    Way("warm", "f(x), same caches, second process", "compiled", "kept", "warm", "again"),
+    Way("warm", "f(x), same caches, third process", "compiled", "kept", "warm", "again"),
+    Way("artifacts", "f(x), saved artifacts, empty caches", "artifacts", "artifacts", "artifacts", "saved.bin"),
+    Way("make", "make an AOTInductor package", "make", "make", "make", "model.pt2"),
+    Way("package", "load the package, empty caches", "package", "package", "package", "model.pt2"),
+    Way("package_again", "load it, same caches, second process", "package", "package", "package-again", "model.pt2"),
+    Way("warmed", "f(x) after a warm-up", "warmed", "kept", "warmed"),
+)
 
 
 def run(lab: Lab) -> None:
-    folder = lab.cache / "cold"
+    folder = lab.cache / "startup"
     shutil.rmtree(folder, ignore_errors=True)
-    cold = lab.fresh(__file__, lab.device, caches=folder)
-    seconds = cold["first_s"]
-    lab.observe("control", {"first_call_s": cold["eager_s"]}, call="eager", why="control")
-    lab.observe(
-        "cold",
-        {"first_call_s": seconds},
-        call="f(x), empty caches",
-        ask="cold",
-        answer=sum(seconds >= bound for bound in (1, 10, 60)),
-        why="cold" if seconds >= 1 else "unexpected",
-    )
-    warm = lab.fresh(__file__, lab.device, caches=folder)["first_s"]
-    lab.observe(
-        "warm",
-        {"first_call_s": warm},
-        call="f(x), same caches, another process",
-        ask="warm",
-        answer=sum(warm >= share * seconds for share in (0.05, 0.5, 0.95)),
-        why="warm" if 0.05 * seconds < warm < seconds else "unexpected",
-    )
-    lab.observe("warmed", {"first_call_s": cold["again_s"]}, call="f(x) after a warm-up", why="warmed")
-    lab.observe("uncovered", {"first_call_s": cold["other_s"]}, call="f(x), a size not warmed up", why="uncovered")
+    folder.mkdir(parents=True)
+    cold = 0.0
+    for number, way in enumerate(WAYS, 1):
+        lab.step(number, len(WAYS), way.label)
+        ended = lab.outcome(SCRIPT, way.way, lab.device, str(folder / way.file), caches=folder / way.caches)
+        if ended.answer is None:
+            lab.observe(way.series, {"ended": ended.how}, call=way.label, said=ended.last_words, why="died")
+            continue
+        first, why, ask = ended.answer["first_call_s"], way.why, None
+        answer = None
+        if way.series == "cold":
+            cold, ask, answer = first, "cold", sum(first >= bound for bound in (1, 10, 60))
+            why = way.why if first >= 1 else "unexpected"
+        elif way.label == "f(x), same caches, second process" and cold:
+            ask, answer = "warm", sum(first >= share * cold for share in (0.05, 0.5, 0.95))
+            why = way.why if 0.05 * cold < first < cold else "unexpected"
+        lab.observe(way.series, _values(lab, ended.answer), call=way.label, ask=ask, answer=answer, why=why)
+        if "other_s" in ended.answer["more"]:
+            other = {"first_call_s": ended.answer["more"]["other_s"]}
+            lab.observe("uncovered", other, call="f(x), a size not warmed up", why="uncovered")
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def measure(device: str) -> dict[str, float]:
-    """Seconds of one call each: eager, compiled for the first time, once more, and at another size."""
-    small, large = inputs((4, 64, 512), device), inputs((4, 96, 512), device)
-    compiled = torch.compile(block, dynamic=False)
-
-    def seconds(call: Callable[[], object]) -> float:
-        began = time.perf_counter()
-        call()
-        if device == "cuda":
-            torch.cuda.synchronize()
-        return time.perf_counter() - began
-
-    with torch.no_grad():
-        return {
-            "eager_s": seconds(lambda: block(*small)),
-            "first_s": seconds(lambda: compiled(*small)),
-            "again_s": seconds(lambda: compiled(*small)),
-            "other_s": seconds(lambda: compiled(*large)),
-        }
-
-
-if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1])))
+def _values(lab: Lab, said: dict[str, Any]) -> dict[str, Any]:
+    """The whole first call, then its phases, which add up to it, and what is apart."""
+    values = {"first_call_s": said["first_call_s"]}
+    values |= {f"{name}_s": said["phases"][name] for name in PHASES if name in said["phases"]}
+    values |= {name: said["more"][name] for name in ("warmup_s",) if name in said["more"]}
+    values |= {name: said[name] for name in ("import_s", "device_s")}
+    shown = {name: round(seconds, 4) for name, seconds in values.items()}
+    later = {"later_us": lab.spread(said["later_us"])} if said["later_us"] else {}
+    return {**shown, **later, "same_as_eager": said["close"]}
