@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tutor.gradebook.book import Gradebook
 
 
-def spread(values: Sequence[int]) -> dict[str, float | int | None]:
+def spread(values: Sequence[float]) -> dict[str, float | int | None]:
     """How many, and min, p25, p50, p75, max of them; all None for none. Quartiles are inclusive."""
     if not values:
         return {"n": 0, "min": None, "p25": None, "p50": None, "p75": None, "max": None}
@@ -28,13 +28,17 @@ def spread(values: Sequence[int]) -> dict[str, float | int | None]:
 def figures(book: Gradebook, lesson: Lesson) -> dict[str, Any]:
     """The figures as plain data. Every count says of how many. Raises GradebookError."""
     everybody = [grade for grade in grades(book) if grade.row.submission is not None]
-    reports = book.results.standing(with_reports=True)
+    reports, latest = book.results.standing(with_reports=True), book.scores.latest()
+    seconds: dict[str, list[float]] = {question: [] for question in questions_of(lesson)}
     slots: dict[str, Counter[str]] = {question: Counter() for question in questions_of(lesson)}
     caught: Counter[str] = Counter()
     right: dict[str, list[int]] = {}
     for grade in everybody:
-        for question, (_, scores) in grade.items.items():
-            slots[question].update(slot for score in scores[-1:] for slot, given in score.slots.items() if given)
+        for question, standing in grade.items.items():
+            score = latest.get(standing.item)
+            if score is not None:
+                slots[question].update(slot for slot, given in score.slots.items() if given)
+                seconds[question] += [score.seconds] if score.seconds is not None else []
         assert grade.row.submission is not None
         result = reports.get(grade.row.submission)
         if result is not None:
@@ -59,6 +63,7 @@ def figures(book: Gradebook, lesson: Lesson) -> dict[str, Any]:
             }
             for question, of in questions_of(lesson).items()
         },
+        "seconds": {question: spread(times) for question, times in seconds.items()},
         "vetoes": dict(sorted(Counter(veto for grade in everybody for veto in grade.vetoes).items())),
         "predictions": {demo: {"right": sum(hits), "of": len(hits)} for demo, hits in sorted(right.items())},
         "caught": {
@@ -95,6 +100,9 @@ def rows(data: dict[str, Any]) -> Iterator[tuple[str, str, str, object]]:
                 yield "points", question, figure, value
         for slot, count in table["slots"].items():
             yield "slots", question, slot, count
+    for question, table in data["seconds"].items():
+        for figure, value in table.items():
+            yield "seconds", question, figure, value
     for veto, count in data["vetoes"].items():
         yield "vetoes", veto, "learners", count
     for group in ("predictions", "caught"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from tutor.intake import questions_of
@@ -11,28 +11,25 @@ from tutor.model import Lesson
 if TYPE_CHECKING:
     from tutor.gradebook.book import Gradebook, Row
     from tutor.gradebook.results import Result
-    from tutor.gradebook.scores import Item, Score
+    from tutor.gradebook.scores import Standing
 
 
 class Grade(NamedTuple):
-    """One learner. `items` holds each question's item with the score that stands, or both while two graders differ."""
+    """One learner, with where each question stands."""
 
     row: Row
     result: Result | None
-    items: Mapping[str, tuple[Item, Sequence[Score]]]
+    items: Mapping[str, Standing]
 
     def points(self, question: str) -> int | None:
-        """The points of a question, None as long as it has none or two graders differ."""
-        if question not in self.items:
-            return None
-        item, scores = self.items[question]
-        return scores[-1].points if scores and item.state != "conflict" else None
+        """The points of a question; None as long as it has none, two graders differ, or one wants a second look."""
+        standing = self.items.get(question)
+        return standing.points if standing is not None and standing.state in ("open", "done") else None
 
     @property
     def vetoes(self) -> list[str]:
         """Ids of the vetoes that stand."""
-        standing = [score.veto for _, scores in self.items.values() for score in scores[-1:]]
-        return sorted({veto for veto in standing if veto != "none"})
+        return sorted({veto for each in self.items.values() if each.veto != "none" for veto in each.veto.split()})
 
     @property
     def is_final(self) -> bool:
@@ -50,7 +47,7 @@ class Grade(NamedTuple):
 
 def grades(book: Gradebook) -> Iterator[Grade]:
     """Every learner, by login. Raises GradebookError."""
-    results, items = book.results.standing(), book.scores.current()
+    results, items = book.results.standing(), book.scores.standing()
     for row in book.rows():
         number = row.submission
         yield Grade(row, results.get(number) if number else None, items.get(number, {}) if number else {})

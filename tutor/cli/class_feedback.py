@@ -15,9 +15,12 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
     """Publish. Raises Stop."""
     with opened(args, out) as (folder, book, lesson, _):
         written = feedback.publish(folder, book, lesson)
-    final = sum(written.values())
+    final = sum(each.final for each in written.values())
     if out.as_json:
-        out.emit({"schema": 1, "command": "class feedback", "class": folder.id, "written": written, "final": final})
+        told = {login: each.final for login, each in written.items()}
+        changed = sorted(login for login, each in written.items() if each.changed)
+        head = {"schema": 1, "command": "class feedback", "class": folder.id}
+        out.emit({**head, "written": told, "final": final, "changed": changed})
     else:
         out.result(out.text("class.feedback-written", count=len(written), final=final))
     return Exit.GOOD

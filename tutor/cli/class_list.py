@@ -41,7 +41,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
             }
         )
         return Exit.GOOD
-    conflicts = sum(item.state == "conflict" for grade in everybody for item, _ in grade.items.values())
+    conflicts = sum(each.state == "conflict" for grade in everybody for each in grade.items.values())
     handed = sum(grade.row.submission is not None for grade in everybody)
     out.result(out.text("class.list-head", handed=handed, of=len(everybody), refused=len(refused), conflicts=conflicts))
     for grade in everybody:
@@ -68,15 +68,16 @@ def _learner(grade: Grade, out: Output) -> dict[str, Any]:
         "points": {"normal": result.normal, "edge": result.edge} if result else None,
         "questions": {
             question: {
-                "state": item.state,
-                "grader": item.grader,
+                "state": each.state,
+                "grader": each.holder or each.by or None,
                 "points": grade.points(question),
-                "scores": [
-                    {"grader": each.grader, "points": each.points, "veto": each.veto, "at": iso(each.at)}
-                    for each in scores
-                ],
+                "veto": each.veto,
+                "at": iso(each.at) if each.points is not None else None,
+                "other": {"grader": each.other[0], "points": each.other[1]} if each.other else None,
+                "asks": each.asks,
+                "published": each.is_published,
             }
-            for question, (item, scores) in grade.items.items()
+            for question, each in grade.items.items()
         },
         "vetoes": grade.vetoes,
         "total": grade.total,
@@ -90,8 +91,9 @@ def _line(grade: Grade, lesson: Lesson, out: Output) -> str:
         return f"{words[0]} {out.text('class.list-missing')}"
     words.append(f"{result.normal}/2 {result.edge}/1" if result else "-/2 -/1")
     for question in questions_of(lesson):
-        item, scores = grade.items[question]
-        points = " | ".join(str(each.points) for each in scores) or "-"
-        words.append(f"{question} {points}" + (f" ({item.grader})" if item.state == "claimed" else ""))
+        each = grade.items[question]
+        points = "-" if each.points is None else str(each.points)
+        points += f" | {each.other[1]}" if each.other else ""
+        words.append(f"{question} {points}" + (f" ({each.holder})" if each.holder else ""))
     words += [out.say(note) for note in row.notes]
     return "  ".join(words)

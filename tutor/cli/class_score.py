@@ -23,25 +23,29 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
     if len(args.comment) > 10_000:
         raise Stop("class.score-comment", most=10_000)
     with opened(args, out) as (_, book, lesson, _):
-        from tutor.gradebook.scores import LeaseLost
+        from tutor.gradebook.queue import LeaseLost
+        from tutor.gradebook.scores import Mark, RuleChanged
 
         questions = questions_of(lesson)
         if args.question not in questions:
             raise Stop("cli.usage-choice", what="--question", got=args.question, allowed=", ".join(questions))
         if not 0 <= args.points <= questions[args.question]:
             raise Stop("class.score-points", got=args.points, of=questions[args.question], question=args.question)
-        item = book.scores.find(args.learner, args.question)
+        item = book.queue.find(args.learner, args.question)
         if item is None:
             raise Stop("class.score-nobody", learner=args.learner)
         history = book.scores.history(item.id)
         # Who settles a conflict has seen it; otherwise another grader's score is not one that this command knows of.
         seen = history[-1].id if history and item.state == "conflict" else None
+        rule = book.rules.newest().get(args.question)
+        vetoes = {veto: veto == args.veto for veto in VETOES}
+        mark = Mark(args.points, {}, vetoes, args.comment, criteria=rule.id if rule else None)
         try:
-            given, other = book.scores.give(
-                item.id, myself().login, args.points, seen=seen, veto=args.veto, comment=args.comment, why="command"
-            )
+            given, other = book.scores.give(item.id, myself().login, mark, seen=seen, why="command")
         except LeaseLost as lost:
             raise Stop("class.score-held", learner=args.learner, grader=lost.grader or "?") from lost
+        except RuleChanged:
+            raise Stop("class.score-rule") from None
     if out.as_json:
         out.emit(
             {

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from tutor.gradebook.database import Database, GradebookError
+from tutor.gradebook.queue import Queue
 from tutor.gradebook.results import Results
+from tutor.gradebook.rules import Rules
 from tutor.gradebook.scores import Scores
 from tutor.gradebook.tables import about, inbox, item, learner, score, submission
 from tutor.model import Message
@@ -72,7 +74,9 @@ class Gradebook:
         """Raises GradebookError when the database is another class's."""
         self.database = database
         self.class_id = class_id
+        self.queue = Queue(database)
         self.scores = Scores(database)
+        self.rules = Rules(database)
         self.results = Results(database)
         with database.write() as connection:
             owner = connection.execute(sa.select(about.c.value).where(about.c.name == "class")).scalar()
@@ -131,54 +135,23 @@ class Gradebook:
     def take(self, arrivals: Sequence[Arrival], questions: Sequence[str]) -> int:
         """Take hand-ins, oldest first; the newest of a learner is the one that counts. One that was taken before is
         not taken twice. Returns how many were new."""
-        taken = 0
         with self.database.write() as connection:
             logins = {arrival.owner for arrival in arrivals}
             known = set(connection.execute(sa.select(learner.c.login)).scalars())
             _add_learners(connection, [Enrolled(login, "") for login in sorted(logins - known)], enrolled=False)
-            ids: dict[str, int] = {}
+            ids = {}
             for login, number in connection.execute(sa.select(learner.c.login, learner.c.id)):
                 ids[login] = number
-            for arrival in arrivals:
-                taken += self._take(connection, arrival, ids[arrival.owner], questions)
-                row = {"name": arrival.name, "stamp": arrival.stamp, "owner": arrival.owner, "seen": time.time()}
-                connection.execute(_insert_new(connection, inbox), [{**row, "reason": None}])
-        return taken
-
-    def _take(self, connection: sa.Connection, arrival: Arrival, owner: int, questions: Sequence[str]) -> int:
-        mine = submission.c.learner_id == owner
-        if connection.execute(sa.select(submission.c.id).where(mine, submission.c.sha256 == arrival.sha256)).scalar():
-            return 0
-        newest = connection.execute(sa.select(sa.func.max(submission.c.arrived)).where(mine)).scalar()
-        is_current = newest is None or arrival.arrived >= newest
-        if is_current:
-            before = sa.select(submission.c.id).where(mine, submission.c.is_current)
-            stale = sa.update(item).where(item.c.submission_id.in_(before)).values(state="superseded", holder=None)
-            connection.execute(stale)
-            connection.execute(sa.update(submission).where(mine, submission.c.is_current).values(is_current=False))
-        values = {
-            "learner_id": owner,
-            "sha256": arrival.sha256,
-            "arrived": arrival.arrived,
-            "made": arrival.made,
-            "versions": _dump(arrival.versions),
-            "notes": _dump(_plain(arrival.notes)),
-            "raw": arrival.raw,
-            "is_current": is_current,
-        }
-        number = connection.execute(sa.insert(submission).values(**values).returning(submission.c.id)).scalar_one()
-        items = [
-            {
-                "submission_id": number,
-                "question": question,
-                "place": hashlib.blake2b(f"{self.class_id}/{question}/{owner}".encode(), digest_size=16).hexdigest(),
-                "state": "open" if is_current else "superseded",
-            }
-            for question in questions
-        ]
-        if items:
-            connection.execute(sa.insert(item), items)
-        return 1
+            new, superseded = _sorted_out(connection, arrivals, ids)
+            _add_hand_ins(connection, new, superseded, ids, questions, self.class_id)
+            now = time.time()
+            looked_at = [
+                {"name": each.name, "stamp": each.stamp, "owner": each.owner, "seen": now, "reason": None}
+                for each in arrivals
+            ]
+            if looked_at:
+                connection.execute(_insert_new(connection, inbox), looked_at)
+        return len(new)
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
@@ -218,6 +191,89 @@ class Gradebook:
         """How many scores were ever given: it only grows, so a smaller one tells of an old copy."""
         with self.database.read() as connection:
             return int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(score.c.id), 0))).scalar_one())
+
+
+#: What databases take in one statement, at the least.
+_PARAMETERS = 500
+
+
+def _sorted_out(
+    connection: sa.Connection, arrivals: Sequence[Arrival], ids: Mapping[str, int]
+) -> tuple[list[tuple[Arrival, bool]], list[int]]:
+    """The arrivals that are new, each with whether it is the one that counts; and the hand-ins that no longer do."""
+    owners = sorted({ids[arrival.owner] for arrival in arrivals})
+    have: dict[int, set[str]] = {}
+    newest: dict[int, float] = {}
+    counting: dict[int, list[int]] = {}
+    table = submission.c
+    columns = (table.learner_id, table.sha256, table.arrived, table.id, table.is_current)
+    for start in range(0, len(owners), _PARAMETERS):
+        some = owners[start : start + _PARAMETERS]
+        for owner, sha256, arrived, number, counts in connection.execute(
+            sa.select(*columns).where(submission.c.learner_id.in_(some))
+        ):
+            have.setdefault(owner, set()).add(sha256)
+            newest[owner] = max(newest.get(owner, arrived), arrived)
+            if counts:
+                counting.setdefault(owner, []).append(number)
+    new: list[Arrival] = []
+    last: dict[int, int] = {}
+    superseded: list[int] = []
+    for arrival in arrivals:
+        owner = ids[arrival.owner]
+        if arrival.sha256 in have.setdefault(owner, set()):
+            continue
+        have[owner].add(arrival.sha256)
+        if owner not in newest or arrival.arrived >= newest[owner]:
+            newest[owner] = arrival.arrived
+            last[owner] = len(new)
+            superseded += counting.pop(owner, [])
+        new.append(arrival)
+    return [(arrival, last.get(ids[arrival.owner]) == place) for place, arrival in enumerate(new)], superseded
+
+
+def _add_hand_ins(
+    connection: sa.Connection,
+    new: Sequence[tuple[Arrival, bool]],
+    superseded: Sequence[int],
+    ids: Mapping[str, int],
+    questions: Sequence[str],
+    class_id: str,
+) -> None:
+    for start in range(0, len(superseded), _PARAMETERS):
+        some = superseded[start : start + _PARAMETERS]
+        stale = sa.update(item).where(item.c.submission_id.in_(some))
+        connection.execute(stale.values(state="superseded", holder=None))
+        connection.execute(sa.update(submission).where(submission.c.id.in_(some)).values(is_current=False))
+    if not new:
+        return
+    rows = [
+        {
+            "learner_id": ids[arrival.owner],
+            "sha256": arrival.sha256,
+            "arrived": arrival.arrived,
+            "made": arrival.made,
+            "versions": _dump(arrival.versions),
+            "notes": _dump(_plain(arrival.notes)),
+            "raw": arrival.raw,
+            "is_current": counts,
+        }
+        for arrival, counts in new
+    ]
+    made = sa.insert(submission).returning(submission.c.id, sort_by_parameter_order=True)
+    numbers = connection.execute(made, rows).scalars().all()
+    items = [
+        {
+            "submission_id": number,
+            "question": question,
+            "place": hashlib.blake2b(f"{class_id}/{question}/{row['learner_id']}".encode(), digest_size=16).hexdigest(),
+            "state": "open" if row["is_current"] else "superseded",
+        }
+        for number, row in zip(numbers, rows, strict=True)
+        for question in questions
+    ]
+    if items:
+        connection.execute(sa.insert(item), items)
 
 
 def _insert_new(connection: sa.Connection, table: sa.Table) -> Any:

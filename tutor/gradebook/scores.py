@@ -1,34 +1,24 @@
-"""Points that people give: who gets which item next, the history of each score, and two graders who differ."""
+"""Points that people give: the history of each score, two graders who differ, what stands, what was published."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from tutor.gradebook.database import Database
-from tutor.gradebook.tables import item, learner, score, submission
-
-#: How long a claimed item stays with a grader who is not heard of, seconds.
-LEASE_S = 900.0
-
-
-class Item(NamedTuple):
-    """One question of one hand-in. `state` is open, claimed, done, conflict or superseded."""
-
-    id: int
-    submission: int
-    question: str
-    state: str
-    grader: str | None
-    lease: float | None
+from tutor.gradebook.queue import LeaseLost
+from tutor.gradebook.tables import ask, criteria, item, memo, score
 
 
 class Score(NamedTuple):
-    """One entry of an item's history. `before` is what stood there, None for nothing; `veto` is an id or "none"."""
+    """One entry of an item's history. `before` is what stood there, None for nothing; `veto` names the vetoes that
+    stand, or "none", and `vetoes` what was answered to each. `by_hand`: the points are not what the slots come to.
+    `criteria` is the version that they were given by, None for the lesson's own. `seconds` is how long it took."""
 
     id: int
     item: int
@@ -40,17 +30,60 @@ class Score(NamedTuple):
     slots: Mapping[str, bool]
     comment: str
     why: str
+    vetoes: Mapping[str, bool]
+    by_hand: bool
+    criteria: int | None
+    seconds: float | None
+    published: float | None
 
 
-class LeaseLost(Exception):
-    """Another grader has the item now; nothing was written. `grader` is who."""
+class Mark(NamedTuple):
+    """What a grader gives: points, the slots that they ticked, an answer to each veto, words for the learner."""
 
-    def __init__(self, grader: str | None) -> None:
-        super().__init__(grader)
-        self.grader = grader
+    points: int
+    slots: Mapping[str, bool]
+    vetoes: Mapping[str, bool]
+    comment: str = ""
+    by_hand: bool = True
+    criteria: int | None = None
+    seconds: float | None = None
+
+    @property
+    def veto(self) -> str:
+        """The vetoes that stand."""
+        return " ".join(sorted(name for name, stands in self.vetoes.items() if stands)) or "none"
 
 
-_ITEM = (item.c.id, item.c.submission_id, item.c.question, item.c.state, item.c.grader, item.c.lease)
+class Standing(NamedTuple):
+    """Where an item stands: `state` is open, second, done or conflict; `holder` has it at this moment. `by` gave the
+    points at `at`; while two graders differ `other` is who and how many. `asks`: a learner asks again, and no score has
+    answered. `is_published`: what stands is what the learner was told."""
+
+    item: int
+    question: str
+    state: str
+    holder: str | None
+    for_whom: str | None
+    score: int | None
+    points: int | None
+    veto: str
+    by: str
+    at: float
+    other: tuple[str, int] | None
+    asks: bool
+    is_published: bool
+
+
+class Memo(NamedTuple):
+    """What a grader left for graders."""
+
+    grader: str
+    at: float
+    text: str
+
+
+class RuleChanged(Exception):
+    """What earns points was changed since the grader read it; nothing was written."""
 
 
 class Scores:
@@ -59,136 +92,196 @@ class Scores:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def claim(self, grader: str, holder: str, question: str | None = None, now: float | None = None) -> Item | None:
-        """The next open item in the class's shuffled order, for this sitting alone; None when nothing is open.
-
-        One statement, so that nobody else gets the same one; an item whose lease ran out is open again.
-        """
-        now = time.time() if now is None else now
-        free = sa.or_(item.c.state == "open", sa.and_(item.c.state == "claimed", item.c.lease < now))
-        wanted = sa.select(item.c.id).where(free).order_by(item.c.question, item.c.place).limit(1)
-        if question is not None:
-            wanted = wanted.where(item.c.question == question)
-        pick = wanted.with_for_update(skip_locked=True).scalar_subquery()
-        change = sa.update(item).where(item.c.id == pick)
-        values = {"state": "claimed", "grader": grader, "holder": holder, "lease": now + LEASE_S}
-        with self._database.write() as connection:
-            row = connection.execute(change.values(**values).returning(*_ITEM)).first()
-        return Item(*row) if row else None
-
-    def keep(self, number: int, holder: str) -> bool:
-        """Make the lease start again; False when the item is somebody else's by now."""
-        return self._change(number, holder, lease=time.time() + LEASE_S)
-
-    def release(self, number: int, holder: str) -> bool:
-        """Give an item back ungraded; False when it is somebody else's by now."""
-        return self._change(number, holder, state="open", grader=None, holder=None, lease=None)
-
-    def _change(self, number: int, who: str, **values: object) -> bool:
-        mine = (item.c.id == number, item.c.holder == who, item.c.state == "claimed")
-        with self._database.write() as connection:
-            return connection.execute(sa.update(item).where(*mine).values(**values)).rowcount == 1
-
-    def find(self, login: str, question: str) -> Item | None:
-        """The item of a learner's hand-in that counts; `login` may be the blind name."""
-        wanted = (
-            sa.select(*_ITEM)
-            .join(submission, submission.c.id == item.c.submission_id)
-            .join(learner, learner.c.id == submission.c.learner_id)
-            .where(sa.or_(learner.c.login == login, learner.c.blind == login))
-            .where(submission.c.is_current, item.c.question == question)
-        )
-        with self._database.read() as connection:
-            row = connection.execute(wanted).first()
-        return Item(*row) if row else None
+    # --- giving -------------------------------------------------------------------------------------------------------
 
     def give(
         self,
         number: int,
         grader: str,
-        points: int,
+        mark: Mark,
         *,
         holder: str = "",
         seen: int | None = None,
-        veto: str = "none",
-        slots: Mapping[str, bool] | None = None,
-        comment: str = "",
         why: str = "review",
+        second: bool = False,
     ) -> tuple[Score, Score | None]:
-        """Add a score to an item's history. `seen` is the id of the last score that the grader was shown.
+        """Add a score to an item's history. `seen` is the id of the last score that the grader was shown; with `second`
+        the item waits for a second look.
 
         Returns the score, and the one of another grader that it contradicts without having seen it: then the item is a
-        conflict, and shows both until a grader who saw the last one scores again. Raises LeaseLost while another
-        sitting holds the item.
+        conflict, and shows both until somebody who saw the last one scores again. Raises LeaseLost while another
+        sitting holds the item, RuleChanged when the mark was made by criteria that are not the newest.
         """
         now = time.time()
         with self._database.write() as connection:
             row = connection.execute(sa.select(item).where(item.c.id == number).with_for_update()).one()
             held = row.state == "claimed" and row.lease is not None and row.lease >= now and row.holder != holder
-            if held or (holder and (row.state, row.holder) != ("claimed", holder)):
+            if held or (holder and (row.state, row.holder) != ("claimed", holder)) or row.state == "superseded":
                 raise LeaseLost(row.grader)
-            last = self._last(connection, number)
+            newest = sa.select(sa.func.max(criteria.c.id)).where(criteria.c.question == row.question)
+            if connection.execute(newest).scalar() != mark.criteria:
+                raise RuleChanged
+            last = self._by_id(connection, row.score_id)
+            was_conflict = "conflict" in (row.state, row.rest if row.state == "claimed" else None)
+            written = connection.execute(
+                sa.insert(score).values(**_row(number, grader, now, last, mark, why)).returning(*score.c)
+            ).one()
+            unseen = last is not None and last.id != seen and (was_conflict or last.grader != grader)
+            differs = last is not None and (last.points, last.veto) != (mark.points, mark.veto)
+            conflict = unseen and (differs or was_conflict)
+            other = last.id if last is not None and last.grader != grader else row.other_id
             values = {
-                "item_id": number,
+                "state": "conflict" if conflict else "second" if second else "done",
                 "grader": grader,
-                "at": now,
-                "before": last.points if last else None,
-                "points": points,
-                "veto": veto,
-                "slots": json.dumps(dict(slots or {})),
-                "comment": json.dumps(comment),
-                "why": why,
+                "holder": None,
+                "lease": None,
+                "for_whom": None,
+                "score_id": written.id,
+                "other_id": other if conflict else None,
             }
-            written = connection.execute(sa.insert(score).values(**values).returning(*score.c)).one()
-            unseen = last is not None and last.id != seen and last.grader != grader
-            differs = last is not None and (last.points, last.veto) != (points, veto)
-            state = "conflict" if unseen and differs else "done"
-            done = {"state": state, "grader": grader, "holder": None, "lease": None}
-            connection.execute(sa.update(item).where(item.c.id == number).values(**done))
-        return _score(written._mapping), last if state == "conflict" else None
-
-    def reopen(self, number: int) -> None:
-        """Put an item back into the queue: a learner or a grader asks for a second look."""
-        with self._database.write() as connection:
-            values = {"state": "open", "grader": None, "holder": None, "lease": None}
             connection.execute(sa.update(item).where(item.c.id == number).values(**values))
+            contradicted = self._by_id(connection, other) if conflict else None
+        return read_score(written._mapping), contradicted
+
+    def publish(self, scores: Iterable[int], at: float) -> None:
+        """These scores were told to their learners."""
+        rows = [{"which": each, "published": at} for each in scores]
+        if rows:
+            with self._database.write() as connection:
+                connection.execute(sa.update(score).where(score.c.id == sa.bindparam("which")), rows)
+
+    def note(self, number: int, grader: str, text: str) -> None:
+        """Leave a memo that graders see and no learner."""
+        with self._database.write() as connection:
+            values = {"item_id": number, "grader": grader, "at": time.time(), "text": json.dumps(text)}
+            connection.execute(sa.insert(memo).values(**values))
+
+    # --- looking ------------------------------------------------------------------------------------------------------
+
+    def notes(self, number: int) -> list[Memo]:
+        """The memos of an item, oldest first."""
+        wanted = sa.select(memo).where(memo.c.item_id == number).order_by(memo.c.id)
+        with self._database.read() as connection:
+            return [Memo(row.grader, row.at, json.loads(row.text)) for row in connection.execute(wanted)]
 
     def history(self, number: int) -> list[Score]:
         """Every score that an item was given, oldest first."""
         with self._database.read() as connection:
             wanted = sa.select(score).where(score.c.item_id == number).order_by(score.c.id)
-            return [_score(row._mapping) for row in connection.execute(wanted)]
+            return [read_score(row._mapping) for row in connection.execute(wanted)]
 
-    def current(self) -> dict[int, dict[str, tuple[Item, Sequence[Score]]]]:
-        """By hand-in that counts and question: the item, and its last score, or the last two while they conflict."""
-        found: dict[int, dict[str, tuple[Item, list[Score]]]] = {}
-        items = sa.select(*_ITEM).where(item.c.state != "superseded")
-        last = sa.select(sa.func.max(score.c.id)).group_by(score.c.item_id, score.c.grader)
+    def phrases(self, question: str, most: int) -> list[str]:
+        """Lines of the comments given to a question, those used most first, the newest first among equals."""
+        wanted = (
+            sa.select(score.c.comment)
+            .join(item, item.c.id == score.c.item_id)
+            .where(item.c.question == question, score.c.comment != '""')
+            .order_by(score.c.id.desc())
+            .limit(5000)
+        )
+        counts: Counter[str] = Counter()
         with self._database.read() as connection:
-            by_id: dict[int, tuple[Item, list[Score]]] = {}
-            for row in connection.execute(items):
-                one = Item(*row)
-                by_id[one.id] = (one, [])
-                found.setdefault(one.submission, {})[one.question] = by_id[one.id]
-            for row in connection.execute(sa.select(score).where(score.c.id.in_(last)).order_by(score.c.id)):
-                if row.item_id in by_id:
-                    by_id[row.item_id][1].append(_score(row._mapping))
-        return {
-            number: {
-                question: (one, scores[-2:] if one.state == "conflict" else scores[-1:])
-                for question, (one, scores) in questions.items()
-            }
-            for number, questions in found.items()
-        }
+            for comment in connection.execute(wanted).scalars():
+                counts.update({line.strip() for line in json.loads(comment).splitlines() if line.strip()})
+        return [line for line, _ in counts.most_common(most)]
 
-    def _last(self, connection: sa.Connection, number: int) -> Score | None:
-        wanted = sa.select(score).where(score.c.item_id == number).order_by(score.c.id.desc()).limit(1)
-        row = connection.execute(wanted).first()
-        return _score(row._mapping) if row else None
+    def standing(self) -> dict[int, dict[str, Standing]]:
+        """By hand-in that counts and question: where it stands."""
+        stands, other = score.alias(), score.alias()
+        wanted = (
+            sa.select(
+                item.c.submission_id,
+                item.c.id,
+                item.c.question,
+                item.c.state,
+                item.c.rest,
+                item.c.grader,
+                item.c.for_whom,
+                stands.c.id,
+                stands.c.points,
+                stands.c.veto,
+                stands.c.grader,
+                stands.c.at,
+                stands.c.published,
+                other.c.grader,
+                other.c.points,
+                ask.c.score_id,
+            )
+            .outerjoin(stands, stands.c.id == item.c.score_id)
+            .outerjoin(other, other.c.id == item.c.other_id)
+            .outerjoin(ask, ask.c.item_id == item.c.id)
+            .where(item.c.state != "superseded")
+        )
+        found: dict[int, dict[str, Standing]] = {}
+        with self._database.read() as connection:
+            for row in connection.execute(wanted).fetchall():
+                number, one, question, state, rest, holder, for_whom = row[:7]
+                last, points, veto, by, at, told, who, theirs, asks = row[7:]
+                held = state == "claimed"
+                found.setdefault(number, {})[question] = Standing(
+                    one,
+                    question,
+                    rest or "open" if held else state,
+                    holder if held else None,
+                    for_whom,
+                    last,
+                    points,
+                    veto or "none",
+                    by or "",
+                    at or 0.0,
+                    (who, theirs) if who is not None else None,
+                    asks is not None and asks == last,
+                    told is not None,
+                )
+        return found
+
+    def latest(self) -> dict[int, Score]:
+        """By item that counts and has one: the score that stands, whole."""
+        wanted = sa.select(score).join(item, item.c.score_id == score.c.id).where(item.c.state != "superseded")
+        with self._database.read() as connection:
+            return {row.item_id: read_score(row._mapping) for row in connection.execute(wanted)}
+
+    def graders(self) -> list[str]:
+        """Everybody who ever gave a score here, by name."""
+        with self._database.read() as connection:
+            return list(connection.execute(sa.select(score.c.grader).distinct().order_by(score.c.grader)).scalars())
+
+    def _by_id(self, connection: sa.Connection, number: int | None) -> Score | None:
+        if number is None:
+            return None
+        return read_score(connection.execute(sa.select(score).where(score.c.id == number)).one()._mapping)
 
 
-def _score(row: sa.RowMapping) -> Score:
+def _row(number: int, grader: str, now: float, last: Score | None, mark: Mark, why: str) -> dict[str, Any]:
+    return {
+        "item_id": number,
+        "grader": grader,
+        "at": now,
+        "before": last.points if last else None,
+        "points": mark.points,
+        "veto": mark.veto,
+        "slots": json.dumps(dict(mark.slots)),
+        "comment": json.dumps(mark.comment),
+        "why": why,
+        "vetoes": json.dumps(dict(mark.vetoes)),
+        "by_hand": mark.by_hand,
+        "criteria_id": mark.criteria,
+        "seconds": mark.seconds,
+    }
+
+
+def read_score(row: sa.RowMapping | dict[str, Any]) -> Score:
+    """A row of the table as a Score."""
     values: dict[str, Any] = dict(row)
-    values["item"] = values.pop("item_id")
-    values["slots"], values["comment"] = json.loads(values["slots"]), json.loads(values["comment"])
+    values["item"], values["criteria"] = values.pop("item_id"), values.pop("criteria_id")
+    for name in ("slots", "comment", "vetoes"):
+        values[name] = json.loads(values[name])
     return Score(**values)
+
+
+def append(connection: sa.Connection, last: Score, grader: str, mark: Mark, why: str, now: float) -> None:
+    """Let a score follow the one that stands, in the caller's transaction; the item's state stays."""
+    values = _row(last.item, grader, now, last, mark, why)
+    new = connection.execute(sa.insert(score).values(**values).returning(score.c.id)).scalar_one()
+    connection.execute(sa.update(item).where(item.c.id == last.item).values(score_id=new))
+
