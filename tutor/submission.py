@@ -177,14 +177,16 @@ def unseal(raw: bytes) -> dict[str, Any]:
         raise Unacceptable("class.refuse-canonical")
     if not isinstance(document, dict) or not isinstance(document.get("body"), dict) or len(document) != 2:
         raise Unacceptable("class.refuse-shape", where="body")
-    if document.get("sha256") != hashlib.sha256(canonical(document["body"])).hexdigest():
+    # Canonical as it is, the body is what stands between its key and the other one.
+    rest = b',"sha256":' + canonical(document.get("sha256")) + b"}"
+    if document.get("sha256") != hashlib.sha256(raw[len(b'{"body":') : -len(rest)]).hexdigest():
         raise Unacceptable("class.refuse-hash")
     return document
 
 
 _LONE = re.compile("[\ud800-\udfff]")
 #: A string, also one that is never closed: otherwise every quote in it would be tried as a start again.
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKET = re.compile(r"[\[\]{}]")
 
 
