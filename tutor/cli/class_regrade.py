@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from tutor.cli.classes import opened
@@ -13,7 +14,7 @@ from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.handed_in import myself
 from tutor.intake import shown_name
-from tutor.regrade import Graded, Regrade, sandbox_lacks
+from tutor.regrade import Graded, Regrade, RegradeStopped, sandbox_lacks
 from tutor.sandbox import SandboxUnavailable
 
 #: Lines of progress are at least this far apart, seconds.
@@ -47,7 +48,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
         counts = {"passed": 0, "failed": 0, "limit": 0, "refused": 0, "broke": 0}
         changed = 0
         began = said = time.monotonic()
-        for graded in regrade:
+        for graded in _judged(regrade):
             counts[graded.report.ending] += 1
             changed += graded.changed
             _say(graded, out)
@@ -66,6 +67,13 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
             if changed:
                 out.result(out.text("class.regrade-take"))
         return Exit.BROKE if counts["broke"] else Exit.GOOD
+
+
+def _judged(regrade: Regrade) -> Iterator[Graded]:
+    try:
+        yield from regrade
+    except RegradeStopped as stopped:
+        raise Stop.saying(stopped.message, Exit.BROKE) from stopped
 
 
 def _say(graded: Graded, out: Output) -> None:
