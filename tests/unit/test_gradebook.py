@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import secrets
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,58 +24,6 @@ from tutor.model import Message
 from tutor.roster import Enrolled
 
 QUESTIONS = ("explanation", "q1")
-
-
-def server_folder() -> Path | None:
-    """Where PostgreSQL's own programs are, None when it is not installed."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    path = str(found[-1]) if found else shutil.which("initdb")
-    return Path(path).parent if path else None
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """The URL of a PostgreSQL server of our own, on a free port, run by a user who is not root."""
-    programs = server_folder()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed here (apt-get install postgresql): only SQLite is tested")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as name:
-        home = Path(name)
-        user: list[str] = []
-        if os.geteuid() == 0:
-            shutil.chown(home, "postgres")
-            user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        data, control = str(home / "data"), str(programs / "pg_ctl")
-
-        def call(*command: str) -> None:
-            subprocess.run([*user, *command], cwd="/", check=True, stdout=subprocess.DEVNULL, timeout=60)
-
-        call(str(programs / "initdb"), "-D", data, "-U", "tutor", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
-        call(control, "-D", data, "-w", "-t", "30", "-l", str(home / "log"), "-o", options, "start")
-        try:
-            yield f"postgresql://tutor@127.0.0.1:{port}"
-        finally:
-            call(control, "-D", data, "-m", "immediate", "stop")
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/book.sqlite"
-    server: str = request.getfixturevalue("server")
-    name = f"book_{secrets.token_hex(6)}"
-    engine = sa.create_engine(
-        server.replace("postgresql:", "postgresql+psycopg:") + "/postgres", isolation_level="AUTOCOMMIT"
-    )
-    with engine.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return f"{server}/{name}"
 
 
 @pytest.fixture
