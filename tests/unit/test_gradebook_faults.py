@@ -1,0 +1,241 @@
+"""What goes wrong with a gradebook: many at once, a lock, a full disk, a server that goes, a copy of yesterday."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from tests.unit import postgres
+from tutor import class_book, exchange
+from tutor.gradebook import Gradebook, GradebookError
+from tutor.gradebook import tables as schema
+from tutor.gradebook.book import Arrival
+from tutor.gradebook.database import Database
+from tutor.gradebook.scores import Mark
+from tutor.strings import say
+
+FORK = multiprocessing.get_context("fork")
+
+
+def arrival(owner: str, number: int = 1, raw: bytes = b"{}") -> Arrival:
+    name = f"{owner}-{number}.json"
+    return Arrival(name, "1.2.3", owner, float(number), "2026-01-01T00:00:00Z", f"{owner}{number}", {}, [], raw)
+
+
+def fill(book: Gradebook, learners: int) -> None:
+    book.take([arrival(f"u{number}") for number in range(learners)], ("q1",))
+
+
+def mark(points: int) -> Mark:
+    return Mark(points, slots={}, vetoes={})
+
+
+@pytest.fixture
+def book(url: str) -> Iterator[Gradebook]:
+    made = Gradebook(Database(url), "class-1")
+    yield made
+    made.close()
+
+
+def sentence(caught: pytest.ExceptionInfo[GradebookError]) -> str:
+    """What the instructor reads: one line, with nothing left to fill in."""
+    said = say("en", caught.value.message)
+    assert "\n" not in said
+    assert "{" not in said
+    return said
+
+
+def at_once(count: int, act: Callable[[int], Any]) -> list[Any]:
+    """What `act` comes to in as many processes, which wait for each other before they act."""
+    barrier, queue = FORK.Barrier(count), FORK.Queue()
+
+    def run(number: int) -> None:
+        barrier.wait(30)
+        try:
+            queue.put(act(number))
+        except Exception as error:
+            queue.put(error)
+
+    processes = [FORK.Process(target=run, args=(number,)) for number in range(count)]
+    for process in processes:
+        process.start()
+    results = [queue.get(timeout=60) for _ in processes]
+    for process in processes:
+        process.join(30)
+    return results
+
+
+# --- several at once --------------------------------------------------------------------------------------------------
+
+
+def test_eight_graders_at_once_never_get_the_same(book: Gradebook, url: str) -> None:
+    fill(book, 40)
+    book.close()
+
+    def grade(number: int) -> list[int]:
+        mine, who, got = Gradebook(Database(url), "class-1"), f"g{number}", []
+        while (item := mine.queue.claim(who, who, ("q1",))) is not None:
+            mine.scores.give(item.id, who, mark(1), holder=who)
+            got.append(item.id)
+        mine.close()
+        return got
+
+    given = sorted(number for got in at_once(8, grade) for number in got)
+    assert len(given) == 40
+    assert given == sorted(set(given))
+    assert all(len(book.scores.history(number)) == 1 for number in given)
+
+
+def test_two_who_press_at_the_same_moment_are_both_kept(book: Gradebook, url: str) -> None:
+    fill(book, 1)
+    item = book.queue.find("u0", "q1")
+    assert item is not None
+    book.close()
+
+    def press(number: int) -> int:
+        mine = Gradebook(Database(url), "class-1")
+        score, _ = mine.scores.give(item.id, f"g{number}", mark(number))
+        mine.close()
+        return score.points
+
+    assert sorted(at_once(2, press)) == [0, 1]
+    assert sorted(score.points for score in book.scores.history(item.id)) == [0, 1]
+    again = book.queue.find("u0", "q1")
+    assert again is not None
+    assert again.state == "conflict"
+
+
+def test_many_who_open_a_new_gradebook_at_once_make_it_once(url: str) -> None:
+    def open_it(_: int) -> str:
+        mine = Gradebook(Database(url), "class-1")
+        with mine.database.read() as connection:
+            version = connection.execute(sa.select(schema.about.c.value).where(schema.about.c.name == "version"))
+            found = str(version.scalar_one())
+        mine.close()
+        return found
+
+    assert at_once(4, open_it) == [str(len(schema.STEPS) + 1)] * 4
+
+
+# --- a lock, a full disk ----------------------------------------------------------------------------------------------
+
+
+def test_another_process_that_writes_for_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tutor.gradebook.database.PATIENCE_S", 0)
+    book = Gradebook(Database(f"sqlite:///{tmp_path}/book"), "class-1")
+    fill(book, 1)
+    code = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN IMMEDIATE');"
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "book")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(GradebookError) as caught:
+            book.take([arrival("ada")], ("q1",))
+        assert "Somebody else was writing" in sentence(caught)
+        assert [row.learner.login for row in book.rows()] == ["u0"], "a reader waits for no writer"
+    assert book.take([arrival("ada")], ("q1",)) == 1
+    book.close()
+
+
+def full(book: Gradebook, *, room: int | None) -> None:
+    """SQLite's own limit of pages stands for the disk: at it SQLite gives the error of a full one."""
+    with book.database.write() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {2**30 if room is None else pages + room}")
+
+
+def test_a_disk_that_fills_in_the_middle_loses_nothing(tmp_path: Path) -> None:
+    book = Gradebook(Database(f"sqlite:///{tmp_path}/book"), "class-1")
+    fill(book, 2)
+    full(book, room=5)
+    with pytest.raises(GradebookError) as caught:
+        book.take([arrival("ada", raw=b"x" * 4000), arrival("bob", raw=b"x" * 400_000)], ("q1",))
+    assert "is full" in sentence(caught)
+    assert [row.learner.login for row in book.rows()] == ["u0", "u1"], "all of a batch or nothing"
+    assert book.seen() == {("u0-1.json", "1.2.3"), ("u1-1.json", "1.2.3")}
+    full(book, room=None)
+    assert book.take([arrival("ada", raw=b"x" * 4000), arrival("bob", raw=b"x" * 400_000)], ("q1",)) == 2
+    book.close()
+
+
+# --- a server that goes, a copy of yesterday --------------------------------------------------------------------------
+
+
+def test_a_server_that_is_lost_is_told_and_found_again(server: postgres.Server) -> None:
+    book = Gradebook(Database(server.database()), "class-1")
+    fill(book, 1)
+    server.stop()
+    try:
+        with pytest.raises(GradebookError) as caught:
+            book.rows()
+        with pytest.raises(GradebookError):
+            book.take([arrival("ada")], ("q1",))
+    finally:
+        server.start()
+    assert "cannot be used" in sentence(caught)
+    assert [row.learner.login for row in book.rows()] == ["u0"]
+    assert book.take([arrival("ada")], ("q1",)) == 1
+    book.close()
+
+
+def test_a_connection_that_is_cut_in_the_middle_of_a_write_leaves_nothing(server: postgres.Server) -> None:
+    url = server.database()
+    book, other = Gradebook(Database(url), "class-1"), Database(url)
+    fill(book, 1)
+
+    def cut() -> None:
+        with book.database.write() as connection:
+            connection.execute(sa.update(schema.learner).values(name="changed"))
+            mine = connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
+            with other.read() as second:
+                second.execute(sa.text(f"SELECT pg_terminate_backend({mine})"))
+            connection.execute(sa.update(schema.learner).values(name="changed again"))
+
+    with pytest.raises(GradebookError) as caught:
+        cut()
+    assert "cannot be used" in sentence(caught)
+    assert [row.learner.name for row in book.rows()] == [""]
+    book.close()
+    other.close()
+
+
+def test_a_copy_of_yesterday_is_noticed(url: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    folder, _ = exchange.create(tmp_path / "class", "lesson_02_torch_compile")
+    class_book.choose_database(folder, url)
+    book, _ = class_book.open_book(folder, is_new=True)
+    fill(book, 1)
+    item = book.queue.find("u0", "q1")
+    assert item is not None
+    class_book.close_book(folder, book)
+    if url.startswith("sqlite"):
+        yesterday = f"{url}.yesterday"
+        shutil.copy(url.removeprefix("sqlite:///"), yesterday.removeprefix("sqlite:///"))
+    else:
+        server: postgres.Server = request.getfixturevalue("server")
+        yesterday = server.database(copy_of=url)
+    book, notices = class_book.open_book(folder)
+    assert notices == []
+    book.scores.give(item.id, "ada", mark(1))
+    class_book.close_book(folder, book)
+    settings = folder.private / "gradebook.json"
+    settings.write_text(settings.read_text().replace(url, yesterday))
+    book, notices = class_book.open_book(folder)
+    assert [notice.key for notice in notices] == ["class.db-older"]
+    said = say("en", notices[0])
+    assert "older copy" in said
+    assert "up to 0, and there were 1" in said
+    class_book.close_book(folder, book)
+    book, again = class_book.open_book(folder)
+    assert again == notices, "it is told until the newest copy is back"
+    class_book.close_book(folder, book)
