@@ -9,13 +9,13 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from tutor import terminal
-from tutor.lab import interpreter
+from tutor.lab import gpus, interpreter
 from tutor.model import Message
 from tutor.paths import StateError, make_private, why
 from tutor.sandbox import EXTRA, Sandbox, SandboxUnavailable, strength
@@ -56,7 +56,8 @@ class Finding:
 
 def examine(folder: Path, python: str | None, env: Mapping[str, str] = os.environ) -> list[Finding]:
     """Every part, in the order of contract and screen. Takes a second or so: it asks other programs."""
-    found, cards = look_for_torch(python, env), gpu()
+    found = look_for_torch(python, env)
+    cards = gpu(found.found.torch_version if found.found is not None else None)
     return [
         python_itself(),
         screen(env),
@@ -261,19 +262,38 @@ def compiler(env: Mapping[str, str]) -> Finding:
     return _finding("compiler", "missing", "none", "apt-get install g++", name=wanted)
 
 
-def gpu() -> Finding:
-    """The GPUs, and whether others compute on them now."""
-    if shutil.which("nvidia-smi") is None:
-        return _finding("gpu", "missing", "none", 'launcher = "srun --gres=gpu:1"')
-    cards = _ask("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
-    if not cards:
-        return _finding("gpu", "missing", "silent", "nvidia-smi", seconds=int(PATIENCE_S))
-    name, _, driver = cards.splitlines()[0].partition(", ")
-    what: dict[str, str | int] = {"count": len(cards.splitlines()), "name": name, "driver": driver}
-    others = _ask("nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader")
-    if others:
-        return _finding("gpu", "limited", "busy", "nvidia-smi", processes=len(others.splitlines()), **what)
-    return _finding("gpu", "ok", "ok", **what)
+def gpu(torch_version: str | None = None) -> Finding:
+    """The GPUs, who computes on each now, MIG slices as they are, and whether that version of torch can use them."""
+    try:
+        cards = gpus.look()
+    except gpus.Trouble as trouble:
+        fix = 'launcher = "srun --gres=gpu:1"' if trouble.kind == "none" else "nvidia-smi"
+        return _finding("gpu", "missing", trouble.kind, fix, seconds=int(gpus.SMI_S), text=trouble.text)
+    what: dict[str, str | int] = {"count": len(cards), "name": cards[0].name, "driver": cards[0].driver}
+    processes = sum(len(card.processes) for card in cards)
+    if torch_version is not None and torch_version.endswith("+cpu"):
+        found = _finding("gpu", "limited", "build", "pip install torch", torch=torch_version, **what)
+    elif processes:
+        found = _finding("gpu", "limited", "busy", "nvidia-smi", processes=processes, **what)
+    else:
+        found = _finding("gpu", "ok", "ok", **what)
+    return replace(found, details=tuple(detail for card in cards for detail in _card(card)))
+
+
+def _card(card: gpus.Gpu) -> Iterator[Detail]:
+    """A GPU as `--device` names it, then its MIG slices."""
+    memory = {"used": _or_unknown(card.used), "total": _or_unknown(card.total), "busy": _or_unknown(card.busy)}
+    each = [f"{one.name} {one.pid}" + (f" {one.used} MiB" if one.used is not None else "") for one in card.processes]
+    who = f": {', '.join(each)}" if each else ""
+    says = Message("doctor.gpu-one", {"name": card.name, "processes": len(each), "who": who, **memory})
+    yield Detail(f"cuda:{card.index}", says, None)
+    for profile, uuid in card.slices:
+        args: dict[str, str | int] = {"profile": profile, "index": card.index, "uuid": uuid}
+        yield Detail(f"cuda:{uuid}", Message("doctor.gpu-slice", args), None)
+
+
+def _or_unknown(number: int | None) -> str:
+    return "?" if number is None else str(number)
 
 
 def editor(env: Mapping[str, str]) -> Finding:

@@ -42,6 +42,18 @@ class Settings:
     mouse: bool = True
     """False leaves the mouse to the terminal, so that it can select text."""
 
+    device: str = "auto"
+    """Where demos run: `auto` (the least busy GPU, else the CPU), `cpu`, `cuda`, or one GPU, as `cuda:1`."""
+
+
+_DEVICE = re.compile(r"auto|cpu|cuda(:([0-9]{1,4}|(GPU|MIG)-[0-9A-Za-z/-]{1,100}))?")
+
+
+def is_device(text: str) -> bool:
+    """Whether a run can be asked for on this device: `auto`, `cpu`, `cuda`, `cuda:1`, `cuda:GPU-...`, `cuda:MIG-...`.
+    Whether the machine has it is seen when it runs."""
+    return _DEVICE.fullmatch(text) is not None
+
 
 def load(path: Path) -> Settings:
     """The settings in `path`, all defaults when there is no such file. Raises SettingsError."""
@@ -85,12 +97,16 @@ def _value(path: Path, text: str, name: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise refuse("state.settings-choice", allowed="true, false")
         return value
-    if name not in ("python", "launcher"):
-        raise refuse("state.settings-unknown", allowed="lang, theme, python, launcher, mouse")
+    if name not in ("python", "launcher", "device"):
+        raise refuse("state.settings-unknown", allowed="lang, theme, python, launcher, device, mouse")
     if not isinstance(value, str):
         raise refuse("state.settings-text")
     if name == "python":
         return value or None
+    if name == "device":
+        if not is_device(value):
+            raise refuse("state.settings-choice", allowed="auto, cpu, cuda, cuda:0, cuda:GPU-..., cuda:MIG-...")
+        return value
     try:
         return tuple(shlex.split(value))
     except ValueError as error:

@@ -19,7 +19,7 @@ LESSONS = [catalog.load(name) for name in catalog.lesson_ids()]
 DEMOS = [demo for lesson in LESSONS for demo in lesson.demos.values()]
 CLAIMS = {claim.id: claim for lesson in LESSONS for claim in lesson.claims.values()}
 #: The modules that run under the learner's own interpreter, which may be older than the tutor's.
-CHILDREN = [ROOT / "tutor" / "lab" / f"{name}.py" for name in ("parent", "child", "machine", "probe", "timing")]
+CHILDREN = [ROOT / "tutor" / "lab" / f"{name}.py" for name in ("parent", "child", "gpus", "machine", "probe", "timing")]
 OLDEST = (3, 10)
 #: Demos of which a run on a GPU is still to be recorded: what they say is looked for in their script. A name may go as
 #: soon as there is a recording.

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Forked and walled in; never imported by the tutor.
 WALLED = {"tutor.sandbox.child", "tutor.sandbox.zygote", "tutor.sandbox.boot"}
 #: What the children may use: themselves, the demos' own package of kernels, and the standard library.
-CHILD_ROOM = {"torch", "triton", "parent", "child", "probe", "machine", "timing", "kernels"}
+CHILD_ROOM = {"torch", "triton", "parent", "child", "probe", "machine", "timing", "kernels", "phases"}
 
 
 def modules() -> dict[str, Path]:

@@ -15,6 +15,7 @@ import pytest
 
 from tutor import doctor
 from tutor.doctor import Finding
+from tutor.lab import gpus
 from tutor.model import LANGS, Message
 from tutor.sandbox import LayerState, Sandbox, SandboxUnavailable
 from tutor.strings import say
@@ -208,25 +209,57 @@ def test_compilers(bin_only: Path) -> None:
     assert doctor.compiler({**env, "CXX": "mine"}).says.args["path"] == str(bin_only / "mine")
 
 
-def test_gpus(bin_only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def smi(folder: Path, cards: str, apps: str = "", listing: str = "") -> None:
+    """An nvidia-smi that answers the three questions."""
+    for name, text in (("cards", cards), ("apps", apps), ("listing", listing)):
+        (folder / name).write_text(text, encoding="utf-8")
+    asked = f'case "$1" in *compute-apps*) what=apps;; -L) what=listing;; *) what=cards;; esac; f="{folder}/$what"'
+    tool(folder, "nvidia-smi", f'{asked}; while IFS= read -r line; do printf "%s\\n" "$line"; done < "$f"')
+
+
+CARD = "{0}, GPU-{0}, NVIDIA H200, 570.1, 143771, 5, 0, [N/A]\n"
+
+
+def test_gpus(bin_only: Path) -> None:
     assert sayable(doctor.gpu()).says.key == "doctor.gpu-none"
-    card = 'echo "NVIDIA H200, 570.1"'
-    script = f'case "$1" in *compute-apps*) printf "%s" "$PIDS";; *) {card}; {card};; esac'
-    tool(bin_only, "nvidia-smi", script)
-    monkeypatch.setenv("PIDS", "")
-    found = sayable(doctor.gpu())
+    smi(bin_only, CARD.format(0) + CARD.format(1))
+    found = sayable(doctor.gpu("2.11.0+cu130"))
     assert (found.status, found.says.args["count"], found.says.args["name"]) == ("ok", 2, "NVIDIA H200")
-    monkeypatch.setenv("PIDS", "12\n13\n")
+    assert [detail.name for detail in found.details] == ["cuda:0", "cuda:1"]
+    smi(bin_only, CARD.format(0) + CARD.format(1), "GPU-1, 12, 2900, python\nGPU-1, 13, [N/A], /opt/a, b\n")
     found = sayable(doctor.gpu())
     assert (found.status, found.says.args["processes"]) == ("limited", 2)
-    tool(bin_only, "nvidia-smi", "exit 9")
-    assert sayable(doctor.gpu()).says.key == "doctor.gpu-silent"
+    words = say("en", found.details[1].says)
+    assert words == "NVIDIA H200, 5 of 143771 MiB in use, 0 % busy, 2 process(es): python 12 2900 MiB, a, b 13"
+    assert sayable(doctor.gpu("2.13.0+cpu")).says.key == "doctor.gpu-build"
 
 
-def test_an_nvidia_smi_that_hangs(bin_only: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tool(bin_only, "nvidia-smi", "exec /bin/sleep 60")
-    monkeypatch.setattr(doctor, "PATIENCE_S", 0.2)
-    assert sayable(doctor.gpu()).says.key == "doctor.gpu-silent"
+def test_mig_slices_are_listed_as_they_are(bin_only: Path) -> None:
+    listing = "GPU 0: NVIDIA H200 (UUID: GPU-0)\n  MIG 1g.18gb     Device  0: (UUID: MIG-a1)\n"
+    smi(bin_only, "0, GPU-0, NVIDIA H200, 570.1, 143771, [N/A], [N/A], Enabled\n", "", listing)
+    found = sayable(doctor.gpu())
+    assert [detail.name for detail in found.details] == ["cuda:0", "cuda:MIG-a1"]
+    assert "1g.18gb" in say("en", found.details[1].says)
+    assert "? of 143771 MiB" in say("en", found.details[0].says)
+
+
+@pytest.mark.parametrize(
+    ("script", "key"),
+    [
+        ("echo Failed to initialize NVML: Driver/library version mismatch; exit 18", "gpu-mismatch"),
+        ("echo No devices were found; exit 6", "gpu-devices"),
+        ("echo No devices were found", "gpu-devices"),
+        ("echo NVIDIA-SMI has failed because; exit 9", "gpu-failed"),
+        ("exit 9", "gpu-failed"),
+        ("echo nonsense", "gpu-failed"),
+        ("exec /bin/sleep 60", "gpu-silent"),
+    ],
+)
+def test_a_driver_that_is_broken(bin_only: Path, monkeypatch: pytest.MonkeyPatch, script: str, key: str) -> None:
+    monkeypatch.setattr(gpus, "SMI_S", 0.3 if "sleep" in script else 10.0)
+    tool(bin_only, "nvidia-smi", script)
+    found = sayable(doctor.gpu())
+    assert (found.status, found.says.key, found.fix) == ("missing", f"doctor.{key}", "nvidia-smi")
 
 
 @pytest.mark.parametrize(

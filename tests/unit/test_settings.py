@@ -20,8 +20,10 @@ def test_every_setting(tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text(
         'lang = "en"\ntheme = "mono"\npython = "/opt/python"\nlauncher = "srun --gpus=1 -J \'a b\'"\nmouse = false\n'
+        'device = "cuda:1"\n'
     )
-    assert settings.load(path) == Settings("en", "mono", "/opt/python", ("srun", "--gpus=1", "-J", "a b"), False)
+    launcher = ("srun", "--gpus=1", "-J", "a b")
+    assert settings.load(path) == Settings("en", "mono", "/opt/python", launcher, False, "cuda:1")
     path.write_text('python = ""\nlauncher = ""\n')
     assert settings.load(path) == Settings()
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lessons.lesson_02_torch_compile.demos.startup import table
 from tutor import catalog
+from tutor.lab import startup_table as table
 from tutor.lab import transcripts
 
 LESSON = catalog.load()

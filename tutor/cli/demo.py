@@ -109,14 +109,14 @@ def _last_seconds(journal: Journal | None, demo: Demo) -> float | None:
 # --- a run ------------------------------------------------------------------------------------------------------------
 
 
-def _run(context: Context, demo: Demo, device: Device, predicted: Mapping[str, int] | None, out: Output) -> Exit:
+def _run(context: Context, demo: Demo, device: Device | None, predicted: Mapping[str, int] | None, out: Output) -> Exit:
     journal = open_journal(context, out)
     if predicted is not None and journal is not None:
         try:
             journal.append("prediction", demo=demo.name, answers=dict(predicted))
         except StateError as error:
             out.hint(out.say(error.message))
-    host = LabHost(LabSettings(python=context.settings.python, launcher=context.settings.launcher))
+    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.settings.device))
     show = demo_text.Show(demo, out)
     verdicts: dict[str, str] = {}
     try:

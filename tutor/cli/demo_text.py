@@ -96,6 +96,11 @@ class Show:
             lines.append("  " + out.say(protocol.message(event["because"][claim])))
         machine = where.get("gpu") or where.get("device") or "?"
         lines.append(out.text("cli.demo-environment", torch=where.get("torch", "?"), machine=machine))
+        if "gpu_why" in where:
+            key = "cli.demo-gpu-shared" if where["gpu_others"] else f"cli.demo-gpu-{where['gpu_why']}"
+            lines.append(out.text(key, index=where["gpu_index"], others=where["gpu_others"]))
+        if where.get("gpu_trouble"):
+            lines.append(out.text(f"lab.needs-{where['gpu_trouble']}"))
         if where.get("contended"):
             lines.append(out.text("cli.demo-contended"))
         return lines

@@ -37,6 +37,9 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
         return Exit.GOOD
     for finding in findings:
         out.result(_line(finding, out))
+        if finding.part == "gpu":
+            for detail in finding.details:
+                out.result(f"{' ' * 8} {detail.name}  {out.say(detail.says)}")
     return Exit.GOOD
 
 

@@ -45,7 +45,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         "backend": None if backend == "eager" else backend,
     }
     watched = Watched()
-    host = LabHost(LabSettings(python=context.settings.python, launcher=context.settings.launcher))
+    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.settings.device))
     demo = task("file")
     try:
         ran = host.start(demo, device=args.device, params=params)

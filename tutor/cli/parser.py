@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from tutor.cli.exits import Stop
+from tutor.settings import is_device
 
 _CHOICE = r"invalid choice: (?P<got>.*?) \(choose from (?P<allowed>.*)\)"
 #: What argparse says, and our sentence for it.
@@ -28,6 +29,12 @@ class _Parser(argparse.ArgumentParser):
             if match:
                 raise Stop(key, **{name: value.replace("'", "") for name, value in match.groupdict().items()})
         raise Stop("cli.usage", what=message)
+
+
+def _device(text: str) -> str:
+    if not is_device(text):
+        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from auto, cpu, cuda, cuda:0 ...)")
+    return text
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -55,20 +62,20 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     check.add_argument("--edge", action="append", default=[])
     demo = command("demo")
     demo.add_argument("name", nargs="?")
-    demo.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    demo.add_argument("--device", type=_device)
     demo.add_argument("--predict")
     lab = command("lab")
     lab.add_argument("file", nargs="?")
     lab.add_argument("--fn", default="fn")
     lab.add_argument("--calls", default="calls")
-    lab.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    lab.add_argument("--device", type=_device)
     lab.add_argument("--dynamic", choices=("true", "false", "auto"), default="auto")
     lab.add_argument("--fullgraph", action="store_true")
     lab.add_argument("--mode")
     lab.add_argument("--backend")
     verify = command("verify")
     verify.add_argument("claims", nargs="*")
-    verify.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    verify.add_argument("--device", type=_device)
     verify.add_argument("--resume", action="store_true")
     rubric = command("rubric")
     rubric.add_argument("question", nargs="?")

@@ -70,7 +70,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         out.hint(out.text("cli.verify-plan", claims=len(wanted), demos=len(plan), minutes=f"{minutes:.1f}"))
     for finding in findings:
         _show(finding, out)
-    host = LabHost(LabSettings(python=context.settings.python, launcher=context.settings.launcher))
+    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.settings.device))
     cancelled = False
     try:
         with ProgressLine(out) as line:
@@ -120,7 +120,7 @@ def code(findings: Sequence[Finding]) -> Exit:
     return Exit.GOOD if any(finding.agrees for finding in findings) else Exit.UNAVAILABLE
 
 
-def _run(host: LabHost, demo: Demo, device: Device) -> tuple[Event | None, Event]:
+def _run(host: LabHost, demo: Demo, device: Device | None) -> tuple[Event | None, Event]:
     """The result of one run, None without one, and its end."""
     result: Event | None = None
     run = host.start(demo, device=device)

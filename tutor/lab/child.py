@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 if TYPE_CHECKING:
-    from tutor.lab import machine, probe, timing
+    from tutor.lab import gpus, machine, probe, timing
 else:
-    machine, probe, timing = (sys.modules[f"tutor_lab_{name}"] for name in ("machine", "probe", "timing"))
+    gpus, machine, probe, timing = (sys.modules[f"tutor_lab_{name}"] for name in ("gpus", "machine", "probe", "timing"))
 
 #: The bound of one line, and of a text inside one, that the other side holds us to.
 MAX_LINE, MAX_TEXT = 64 * 1024, 2000
@@ -75,6 +75,8 @@ class Lab:
         """What whoever started the run wants of it; a demo of a lesson gets nothing."""
         self.cache = Path(cache)
         """The tutor's own folder for compiled code, which may be emptied at any time."""
+        self.neighbours: gpus.Neighbours | None = None
+        """Who else is on the GPU; None without one that nvidia-smi lists."""
 
     def observe(
         self,
@@ -94,6 +96,8 @@ class Lab:
         `ask` is the question of the demo's TOML that it answers and `answer` the answer (a number, or a choice's
         place from 0), `said` are torch's own words and `why` names a sentence of the TOML.
         """
+        if self.neighbours is not None:
+            self.neighbours.glance()
         self._voice.say(
             "observation",
             series=series,
@@ -278,13 +282,22 @@ def main(request: Mapping[str, Any], said: int, printed: int, lifeline: int, thr
         busy = machine.busy_processors()
         machine.use_threads(threads)
         _prepare(request["cache"])
-        device = _device(request["device"])
+        place = _place(request["device"])
         for need in request["needs"]:
-            if not machine.has(need, device):
-                raise Unavailable(need)
-        lab = Lab(voice, device, request.get("params"), request["cache"])
-        _load(request["script"]).run(lab)
-        voice.say("result", environment=machine.environment(lab.device, busy))
+            if not machine.has(need, place.device):
+                raise Unavailable(place.trouble if need in ("cuda", "triton") and place.trouble else need)
+        lab = Lab(voice, place.device, request.get("params"), request["cache"])
+        if place.choice is not None:
+            lab.neighbours = gpus.Neighbours(place.choice, os.getpgid(0))
+        try:
+            _load(request["script"]).run(lab)
+        except RuntimeError as error:
+            if lab.device != "cuda" or type(error).__name__ != "OutOfMemoryError":
+                raise
+            traceback.print_exc()
+            voice.say("full", **_memory(lab.neighbours))
+        else:
+            voice.say("result", environment=_environment(lab, place, busy))
     except Unavailable as lack:
         voice.say("unavailable", need=str(lack))
     except BaseException as error:  # Also SystemExit and KeyboardInterrupt: whatever a demo raises is its answer.
@@ -307,13 +320,62 @@ def _die_with(lifeline: int) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
-def _device(wanted: str) -> str:
+@dataclass(frozen=True)
+class Place:
+    """Where the demo runs: `cpu` or `cuda`, the chosen GPU where nvidia-smi lists it, and what is wrong with a GPU that
+    is there and cannot be used, as a need that `tutor.lab.run` has a sentence for."""
+
+    device: str
+    choice: gpus.Choice | None = None
+    trouble: str | None = None
+
+
+def _place(wanted: str) -> Place:
+    """Choose a GPU, and let CUDA, which nothing has touched yet in this process, see no other. Raises Unavailable."""
     if wanted == "cpu":
-        return wanted
-    there = machine.has_cuda()
-    if wanted == "cuda" and not there:
-        raise Unavailable("cuda")
-    return "cuda" if there else "cpu"
+        return Place(wanted)
+    choice, trouble = None, None
+    try:
+        listed = gpus.look()
+    except gpus.Trouble as error:
+        trouble = None if error.kind == "none" else f"cuda-{error.kind}"
+        if wanted.startswith("cuda:"):
+            os.environ["CUDA_VISIBLE_DEVICES"] = wanted.partition(":")[2]
+    else:
+        choice = gpus.choose(listed, wanted)
+        if choice is not None:
+            os.environ.update(CUDA_DEVICE_ORDER="PCI_BUS_ID", CUDA_VISIBLE_DEVICES=choice.visible)
+        elif wanted.startswith("cuda:"):
+            raise Unavailable(wanted)
+        else:
+            trouble = "cuda-hidden"
+    if machine.has_cuda():
+        return Place("cuda", choice)
+    if choice is not None:
+        built_for = getattr(getattr(torch, "version", None), "cuda", None)
+        trouble = "cuda-torch" if built_for else "cuda-build"
+    if wanted != "auto":
+        raise Unavailable(trouble or "cuda")
+    return Place("cpu", None, trouble)
+
+
+def _environment(lab: Lab, place: Place, busy: bool) -> dict[str, Any]:
+    found = machine.environment(lab.device, busy)
+    if place.choice is not None and lab.neighbours is not None:
+        lab.neighbours.look()
+        found.update(gpu_index=place.choice.gpu.index, gpu_why=place.choice.why, contended=lab.neighbours.contended)
+        found["gpu_others"] = len(lab.neighbours.seen)
+    if place.trouble is not None:
+        found["gpu_trouble"] = place.trouble
+    return found
+
+
+def _memory(neighbours: gpus.Neighbours | None) -> dict[str, Any]:
+    """MiB of the GPU: free, in all, held by this run; and who has the rest."""
+    free, total = (size >> 20 for size in torch.cuda.mem_get_info())
+    there = neighbours.look() if neighbours is not None else []
+    others = [f"{each.name} {each.pid}" + (f" {each.used} MiB" if each.used is not None else "") for each in there]
+    return {"free": free, "total": total, "mine": torch.cuda.memory_reserved() >> 20, "others": others[:8]}
 
 
 def _load(script: str) -> ModuleType:

@@ -28,11 +28,13 @@ State = Literal["cold", "warming", "warm", "unavailable"]
 
 @dataclass(frozen=True, slots=True)
 class LabSettings:
-    """`python` and `launcher` as in the learner's settings. `limit_s` is wall time of one demo from the moment that its
-    child lives, and never under twice what it usually takes; `output_bytes` is how much of what it prints is kept."""
+    """`python`, `launcher` and `device` as in the learner's settings. `limit_s` is wall time of one demo from when
+    its child lives, and never under twice what it usually takes; `output_bytes` is how much of what it prints is
+    kept."""
 
     python: str | None = None
     launcher: tuple[str, ...] = ()
+    device: Device = "auto"
     limit_s: float = 120.0
     output_bytes: int = 256 * 1024
 
@@ -79,12 +81,12 @@ class LabHost:
     def start(
         self,
         demo: Demo,
-        device: Device = "auto",
+        device: Device | None = None,
         predicted: Mapping[str, int] | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> Run:
-        """Start a demo; nothing blocks before the run is iterated. `params` is plain data that the script finds as
-        `lab.params`. Raises LabBusy while another run is going."""
+        """Start a demo; nothing blocks before the run is iterated. `device` None is the settings' own. `params` is
+        plain data that the script finds as `lab.params`. Raises LabBusy while another run is going."""
         with self._lock:
             if self._run is not None:
                 raise LabBusy("another demo is running")
@@ -93,7 +95,7 @@ class LabHost:
                 self._alive(),
                 demo,
                 number=self._count,
-                device=device,
+                device=device or self.settings.device,
                 predicted=predicted,
                 params=params,
                 remote=bool(self.settings.launcher),

@@ -289,6 +289,7 @@ def main() -> None:
 
             threads = torch.get_num_threads()
             torch.set_num_threads(1)
+            _sibling("gpus")
             _sibling("machine")
             _sibling("probe")
             _sibling("timing")

@@ -9,8 +9,8 @@ What leaves the lab is one of six events, each with `schema`, `event` and `at` (
     result       the evidence record (see `evidence.Gathering.result`)
     ended        outcome, message, seconds, always once and last
 
-Inside the lab a child says `begun`, `step` (which of how many parts begins), `observation`, `result`, `failed` and
-`unavailable`; `read_child` checks those.
+Inside the lab a child says `begun`, `step` (which of how many parts begins), `observation`, `result`, `failed`,
+`unavailable` and `full` (a GPU's memory); `read_child` checks those.
 A message is `{"key": ..., "args": {...}}`; `message` turns it into a `Message`.
 """
 
@@ -165,4 +165,5 @@ _CHILD: Mapping[str, Mapping[str, Any]] = {
     "result": {"environment": _is_facts},
     "failed": {"kind": _is_text, "text": _is_text},
     "unavailable": {"need": _is_text},
+    "full": {"free": _is_whole, "total": _is_whole, "mine": _is_whole, "others": _is_texts},
 }

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from tutor.lab import protocol
 from tutor.lab.evidence import Gathering
@@ -20,19 +20,28 @@ from tutor.lab.verdicts import RuleError
 from tutor.model import Demo, Message, Source
 from tutor.paths import cache_folder
 
-Device = Literal["auto", "cpu", "cuda"]
+#: As `settings.is_device` has it.
+Device = str
 
 #: Seconds until a learner sees the first line whatever is still unknown, until the first `progress`, and between two.
 FIRST_LINE_S, FIRST_PROGRESS_S, PROGRESS_S = 0.05, 0.08, 1.0
 #: Seconds in which a parent of our own has to say that its child is gone, before it is ended itself.
 OBEY_S = 1.0
 
-#: What to say where a demo lacks something; any other need is named as it is.
+#: What to say where a demo lacks something; any other need is named as it is. Of a GPU that is there, what is wrong
+#: with its driver (see `gpus.Trouble`), with what the environment lets through, or with torch.
 _NEEDS = {
     "cuda": "lab.needs-cuda",
     "compiler": "lab.needs-compiler",
     "triton": "lab.needs-triton",
     "triton-compiler": "lab.needs-triton-compiler",
+    "cuda-silent": "lab.needs-cuda-silent",
+    "cuda-mismatch": "lab.needs-cuda-mismatch",
+    "cuda-devices": "lab.needs-cuda-devices",
+    "cuda-failed": "lab.needs-cuda-failed",
+    "cuda-hidden": "lab.needs-cuda-hidden",
+    "cuda-torch": "lab.needs-cuda-torch",
+    "cuda-build": "lab.needs-cuda-build",
 }
 
 _MEMORY = ("MemoryError", "OutOfMemoryError")
@@ -234,7 +243,13 @@ class Run:
             self._environment = said["environment"]
         elif kind == "unavailable":
             need = said["need"]
-            self._says = Outcome.UNAVAILABLE, Message(_NEEDS.get(need, "lab.needs"), {"need": need})
+            other = "lab.needs-gpu" if need.startswith("cuda:") else "lab.needs"
+            self._says = Outcome.UNAVAILABLE, Message(_NEEDS.get(need, other), {"need": need})
+        elif kind == "full":
+            numbers = {name: said[name] for name in ("free", "total", "mine")}
+            others = ", ".join(said["others"])
+            key = "lab.gpu-full-shared" if others else "lab.gpu-full"
+            self._says = Outcome.LIMIT, Message(key, {**numbers, **({"others": others} if others else {})})
         else:
             outcome = Outcome.LIMIT if said["kind"] in _MEMORY else Outcome.FAILED
             self._says = outcome, Message("lab.raised", {"kind": said["kind"], "text": said["text"]})

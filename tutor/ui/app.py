@@ -79,7 +79,7 @@ class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
         from tutor.lab.host import LabHost, LabSettings
 
         settings = self.context.settings
-        return LabHost(LabSettings(python=settings.python, launcher=settings.launcher))
+        return LabHost(LabSettings(settings.python, settings.launcher, settings.device))
 
     def first_frame(self) -> None:
         """After the first frame: say what has to be said, then warm up what will be used."""

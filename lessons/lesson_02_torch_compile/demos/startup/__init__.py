@@ -1,1 +1,1 @@
-"""Ways to start, each measured in a process of its own: the process, its phases, and the table of what was recorded."""
+"""Ways to start, each measured in a process of its own: the process and its phases."""

@@ -1,6 +1,6 @@
 """The table of first calls, `recorded/startup.md`, from the recorded runs of `cold-warm`. For maintainers:
 
-python -m lessons.lesson_02_torch_compile.demos.startup.table
+python -m tutor.lab.startup_table
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from tutor import catalog
 from tutor.lab import transcripts
 from tutor.model import Demo
 
-LESSON = "lesson_02_torch_compile"
 COLUMNS = ("first_call", "start", "probe", "tracing", "codegen", "compiler", "load", "run", "import", "device")
 LATER = ("n", "p50", "p95", "p99", "max")
 
@@ -33,7 +32,7 @@ ready model to its first result, and the phases after it add up to it:
 * `run`: what is left of the call.
 * `import` of torch and `device` (the model's way onto the device, a GPU's context included) come before it.
 
-TORCHINDUCTOR_COMPILE_THREADS=1 throughout. Written by `python -m lessons.lesson_02_torch_compile.demos.startup.table`.
+TORCHINDUCTOR_COMPILE_THREADS=1 throughout. Written by `python -m tutor.lab.startup_table`.
 """
 
 
@@ -94,7 +93,7 @@ def _table(head: Iterable[str], rows: Iterable[list[str]]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    lesson = catalog.load(LESSON)
+    lesson = catalog.load()
     target = lesson.folder / "recorded" / "startup.md"
     target.write_text(write(lesson.demos["cold-warm"]), encoding="utf-8")
     print(f"{target.name}: {len(lesson.demos['cold-warm'].recorded)} recorded runs")
