@@ -288,8 +288,7 @@ def _card(card: gpus.Gpu) -> Iterator[Detail]:
     says = Message("doctor.gpu-one", {"name": card.name, "processes": len(each), "who": who, **memory})
     yield Detail(f"cuda:{card.index}", says, None)
     for profile, uuid in card.slices:
-        args: dict[str, str | int] = {"profile": profile, "index": card.index, "uuid": uuid}
-        yield Detail(f"cuda:{uuid}", Message("doctor.gpu-slice", args), None)
+        yield Detail(f"cuda:{uuid}", Message("doctor.gpu-slice", {"profile": profile, "index": card.index}), None)
 
 
 def _or_unknown(number: int | None) -> str:

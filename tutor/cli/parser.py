@@ -33,7 +33,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _device(text: str) -> str:
     if not is_device(text):
-        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from auto, cpu, cuda, cuda:0 ...)")
+        raise argparse.ArgumentTypeError(f"invalid choice: {text!r} (choose from auto, cpu, cuda, cuda:0)")
     return text
 
 
