@@ -1,0 +1,241 @@
+"""The review: one class, opened by one grader. Owns what the screens share, and every call of the gradebook."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from textual import on
+from textual.binding import Binding
+from textual.worker import Worker, WorkerState
+
+from tutor.cli.context import Context
+from tutor.exchange import ClassFolder
+from tutor.gradebook.book import Gradebook, GradebookError
+from tutor.gradebook.queue import LeaseLost
+from tutor.handed_in import myself
+from tutor.literals import safe_text
+from tutor.model import Lang, Lesson, Message
+from tutor.review import Sitting
+from tutor.strings import text
+from tutor.ui import escape
+from tutor.ui.frame_diff import FrameDiffApp
+from tutor.ui.key_order import KeyOrderApp
+from tutor.ui.lines import Line, Role
+from tutor.ui.review.base import ReviewBase
+from tutor.ui.theme import ThemeName, chosen, textual_themes
+
+if TYPE_CHECKING:
+    from tutor.ui.review.item import ItemScreen
+
+Result = TypeVar("Result")
+
+
+class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
+    """`grader` is who gives points, `holder` names this sitting: one grader may have two windows."""
+
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = [
+        Binding("ctrl+q", "leave", show=False, priority=True),
+        Binding("ctrl+c", "hint", show=False),
+    ]
+
+    def __init__(
+        self, folder: ClassFolder, book: Gradebook, lesson: Lesson, context: Context, grader: str | None = None
+    ) -> None:
+        # As in the learner's application: ours is the theme `mono`.
+        no_color = os.environ.pop("NO_COLOR", None)
+        super().__init__()
+        if no_color is not None:
+            os.environ["NO_COLOR"] = no_color
+        self.folder, self.book, self.lesson, self.context = folder, book, lesson, context
+        self.lang: Lang = context.lang
+        self.grader = grader or myself().login
+        self.holder = f"{self.grader}/{secrets.token_hex(8)}"
+        self.sitting = Sitting()
+        self.theme_name: ThemeName = chosen(context.theme, context.env)
+        for theme in textual_themes():
+            self.register_theme(theme)
+        self.theme = f"tutor-{self.theme_name}"
+        # One thread: what is asked of the gradebook is done in the order in which it was asked.
+        self._thread = ThreadPoolExecutor(1, "gradebook")
+        self._open = 0
+
+    def on_mount(self) -> None:
+        from tutor.ui.review.class_list import ClassList
+
+        self.push_screen(ClassList(self.theme_name))
+
+    # --- the gradebook ------------------------------------------------------------------------------------------------
+
+    def call(
+        self,
+        work: Callable[[], Result],
+        then: Callable[[Result], object] | None = None,
+        failed: Callable[[GradebookError | LeaseLost], object] | None = None,
+    ) -> None:
+        """Run `work` in the gradebook's thread, after all that was asked before; then `then` here with what it gave.
+        GradebookError and LeaseLost go to `failed`, or are said."""
+        self._open += 1
+        self.run_worker(self._call(work, then, failed), group="gradebook", exit_on_error=False)
+
+    async def _call(
+        self,
+        work: Callable[[], Result],
+        then: Callable[[Result], object] | None,
+        failed: Callable[[GradebookError | LeaseLost], object] | None,
+    ) -> None:
+        try:
+            result = await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            done = then(result) if then is not None else None
+        except (GradebookError, LeaseLost) as error:
+            done = (failed or self._refused)(error)
+        finally:
+            self._open -= 1
+        if isawaitable(done):
+            await done
+
+    def _refused(self, error: GradebookError | LeaseLost) -> None:
+        self.say(refusal(error), "caution")
+
+    @property
+    def busy(self) -> bool:
+        """Whether something that was asked of the gradebook is not done yet."""
+        return self._open > 0
+
+    def say(self, words: str | Message, role: Role = "plain") -> None:
+        """On the message row of the screen that is seen."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, ReviewBase):
+                screen.say(words, role)
+                return
+
+    # --- an item ------------------------------------------------------------------------------------------------------
+
+    async def open_item(self, question: str, item: int | None) -> None:
+        """Review this item, or the next one of `question` that has no points; the screen comes when it is ours."""
+        from tutor.ui.review.item import ItemScreen
+
+        screen: ItemScreen = ItemScreen(self.theme_name, question)
+        screen.begin(self, item)
+
+    # --- over the screens ---------------------------------------------------------------------------------------------
+
+    def ask(self, question: str, yes: Callable[[], object]) -> None:
+        """A question; `yes` is called only when it is answered with y."""
+        from tutor.ui.pages import Ask
+
+        def answered(said: bool | None) -> None:
+            if said:
+                yes()
+
+        self.push_screen(Ask(self.theme_name, self.lang, question), answered)
+
+    def ask_line(self, label: str, done: Callable[[str], object], value: str = "", most: int = 100) -> None:
+        """One line to type; `done` is called only when it is ended with Enter."""
+        from tutor.ui.pages import SearchLine
+
+        def ended(words: str | None) -> None:
+            if words is not None:
+                done(words)
+
+        self.push_screen(SearchLine(self.theme_name, label, value, most), ended)
+
+    def show_lines(
+        self,
+        title: Callable[[Any], str],
+        lines: Callable[[Any, int], list[Line]],
+        done: Callable[[str | None], object] | None = None,
+        keys: str = "page_keys",
+        item: str = "",
+    ) -> None:
+        """A page to read or pick from, the cursor on `item`; `done` is given what was chosen, None when closed."""
+        from tutor.ui.pages import Page
+
+        page = Page(self.theme_name, self.lang, title, lines, keys=keys)
+        page.first = item
+
+        def closed(said: str | None) -> None:
+            if done is not None:
+                done(said)
+
+        self.push_screen(page, closed)
+
+    def switch_language(self) -> None:
+        self.lang = "en" if self.lang == "zh" else "zh"
+        self.say("")
+        if isinstance(self.screen, ReviewBase):
+            self.screen.refill()
+
+    # --- faults and the end -------------------------------------------------------------------------------------------
+
+    @on(Worker.StateChanged)
+    def _worker_changed(self, event: Worker.StateChanged) -> None:
+        """Something that ran in the background broke: it is said, and nothing is counted."""
+        if event.state is WorkerState.ERROR:
+            error = event.worker.error
+            self.say(text(self.lang, "review.broke", why=safe_text(f"{type(error).__name__}: {error}")), "caution")
+
+    def action_hint(self) -> None:
+        self.say(text(self.lang, "review.hint-quit"))
+
+    def action_leave(self) -> None:
+        self.leave()
+
+    async def action_quit(self) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Give back what is held and go; ask first when something is not saved."""
+        unsaved = len(self.sitting.kept)
+        for screen in self.screen_stack:
+            unsaved += getattr(screen, "unsaved", False) is True
+        if unsaved:
+            self.ask(text(self.lang, "review.leave-unsaved", count=unsaved), self._end)
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        held = [number for screen in self.screen_stack for number in getattr(screen, "held", ())]
+
+        def give_back() -> None:
+            for number in held:
+                self.book.queue.release(number, self.holder)
+
+        # What was asked before is written before; the loop goes on until it is.
+        self.call(give_back, lambda _: self.exit(), lambda error: self._end_badly(error))
+
+    def _end_badly(self, error: GradebookError | LeaseLost) -> None:
+        self.exit(message=text(self.lang, "review.left-held") + " " + _said(self.lang, refusal(error)))
+
+    def close(self) -> None:
+        self._thread.shutdown()
+
+
+def refusal(error: GradebookError | LeaseLost) -> Message:
+    """What to say of it."""
+    if isinstance(error, GradebookError):
+        return error.message
+    return Message("review.lease-lost", {"grader": safe_text(error.grader or "?", 40)})
+
+
+def _said(lang: Lang, message: Message) -> str:
+    from tutor.strings import say
+
+    return say(lang, message)
+
+
+def run(folder: ClassFolder, book: Gradebook, lesson: Lesson, context: Context) -> int:
+    """Show the review until it is left."""
+    escape.install()
+    app = ReviewApp(folder, book, lesson, context)
+    try:
+        app.run(mouse=context.mouse)
+    finally:
+        app.close()
+    return app.return_code or 0
