@@ -32,6 +32,12 @@ _REFUSED = ("check.file_changed", "check.file_tabs")
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     """Judge once and say so. Raises Stop, StateError."""
+    if args.kernel is not None:
+        if args.file is not None or args.expr is not None or args.edge:
+            raise Stop("kernel.alone")
+        from tutor.cli import check_kernel
+
+        return check_kernel.run(context, args, out)
     exercise = context.lesson.exercise
     if args.file is not None and args.expr is not None:
         raise Stop("cli.check-both")

@@ -60,6 +60,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     check.add_argument("file", nargs="?")
     check.add_argument("--expr")
     check.add_argument("--edge", action="append", default=[])
+    check.add_argument("--kernel", metavar="FILE")
+    check.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     demo = command("demo")
     demo.add_argument("name", nargs="?")
     demo.add_argument("--device", type=_device)

@@ -14,6 +14,7 @@ _KNOWN: dict[str, tuple[tuple[float, float], Bilingual]] = {
     "breaks": ((0.5, 4.0), Bilingual("断点实验", "The break lab")),
     "layers": ((4.0, 60.0), Bilingual("三层代码", "Three layers of code")),
     "file": ((0.5, 30.0), Bilingual("你的文件", "Your file")),
+    "fused": ((2.0, 60.0), Bilingual("你的融合 kernel", "Your fused kernel")),
     "inside": ((2.0, 15.0), Bilingual("看 kernel 里面", "Inside a kernel")),
 }
 

@@ -1,0 +1,158 @@
+"""Kernels for the optional exercise: honest ones, and one for each known way to look right or fast without being it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+DRAFT = (ROOT / "lessons/lesson_02_torch_compile/exercise/fused_kernel.py").read_text(encoding="utf-8")
+
+_HEAD = """\
+import triton
+import triton.language as tl
+
+MAX_BLOCK = 16384
+{before}
+@triton.jit
+def gelu(v):
+    {gelu}
+
+@triton.jit
+def fused_kernel(
+    x, bias, weight, shift, residual, out, x_stride, residual_stride, out_stride, eps,
+    H: tl.constexpr, BLOCK: tl.constexpr,
+):
+    row = tl.program_id(0).to(tl.int64)
+    c = tl.arange(0, BLOCK)
+    inside = c < H
+    v = tl.load(x + row * x_stride + c, mask=inside, other=0.0).to(tl.float32)
+    v += tl.load(bias + c, mask=inside, other=0.0).to(tl.float32)
+    v = tl.where(inside, gelu(v), 0.0)
+    {between}
+    mean = tl.sum(v, 0) / H
+    d = tl.where(inside, v - mean, 0.0)
+    {variance}
+    y = d / tl.sqrt(var + eps) * tl.load(weight + c, mask=inside, other=0.0).to(tl.float32)
+    y += tl.load(shift + c, mask=inside, other=0.0).to(tl.float32)
+    y += tl.load(residual + row * residual_stride + c, mask=inside, other=0.0).to(tl.float32)
+    {store}
+"""
+_ERF = "return 0.5 * v * (1.0 + tl.erf(v * 0.7071067811865476))"
+_EXP2 = """a = tl.abs(v)
+    p = -0.04944257 + a * (0.006198093 + a * -0.00035968685)
+    p = -1.0000831 + a * (-1.1498495 + a * (-0.46256274 + a * p))
+    return tl.maximum(v, 0.0) - a * tl.exp2(p)"""
+_TANH = "return v * tl.sigmoid(1.5957691216057308 * (v + 0.044715 * v * v * v))"
+_STORE = "tl.store(out + row * out_stride + c, y.to(out.dtype.element_ty), mask=inside)"
+
+
+def kernel(
+    *,
+    before: str = "",
+    gelu: str = _ERF,
+    between: str = "",
+    variance: str = "var = tl.sum(d * d, 0) / H",
+    store: str = _STORE,
+) -> str:
+    return _HEAD.format(before=before, gelu=gelu, between=between, variance=variance, store=store)
+
+
+#: Right ones: the draft as it is shipped, a row in registers, and the lesson's own GELU, with no erf in it.
+HONEST = {
+    "the draft, in pieces": DRAFT,
+    "a row in registers": kernel(),
+    "the lesson's GELU": kernel(gelu=_EXP2),
+}
+
+#: Refused when it is read: name -> the text and the key of the sentence that says why.
+REFUSED = {
+    "a library does the work": (kernel(before="import torch"), "import"),
+    "the clock is patched": (kernel(before="from torch.cuda import Event"), "import"),
+    "a cache between calls": (kernel(before="CACHE = {}"), "statement"),
+    "the reference is overwritten": (kernel(before="triton.jit = None"), "statement"),
+    "something runs at exit": (kernel(before="print(1)"), "statement"),
+    "another launcher": (kernel(before="def launch():\n    pass\n"), "decorator"),
+    "a wrapper that caches": (
+        kernel().replace("@triton.jit\ndef fused", "@triton.heuristics({})\n@triton.jit\ndef fused"),
+        "decorator",
+    ),
+    "a default that runs": (
+        kernel().replace("BLOCK: tl.constexpr,", "BLOCK: tl.constexpr = 1,"),
+        "parameters",
+    ),
+    "a lazy class": (kernel(before="class Lazy:\n    pass\n"), "statement"),
+    "attributes of an object": (kernel(between="m = v.handle"), "attribute"),
+    "the stack is inspected": (kernel(between="m = v.__class__"), "attribute"),
+    "tl from inside": (kernel(between="m = tl.core"), "attribute"),
+    "inline assembly": (
+        kernel(between='m = tl.inline_asm_elementwise("", "=f", [v], tl.float32, True, 1)'),
+        "attribute",
+    ),
+    "atomics": (kernel(between="tl.atomic_add(out, 1.0)"), "attribute"),
+    "a pointer from a number": (kernel(between="m = tl.pointer_type(tl.float32)"), "attribute"),
+    "a builtin": (kernel(between="m = eval('1')"), "call"),
+    "a name from outside": (kernel(between="m = print"), "unknown"),
+    "an import inside": (kernel(between="import os"), "construct"),
+    "a lambda": (kernel(between="m = lambda: 1"), "construct"),
+    "a comprehension": (kernel(between="m = [i for i in range(3)]"), "construct"),
+    "an endless loop": (kernel(between="while True:\n        pass"), "construct"),
+    "tl under another meaning": (kernel(between="tl = 1"), "name"),
+    "another encoding": ("# -*- coding: utf-7 -*-\n" + kernel(), "encoding"),
+    "a text that hides its end": (kernel(before="# \x0c\x1b[2K"), "encoding"),
+    "nested without end": (kernel(between="m = " + "-" * 15000 + "1"), "nested"),
+    "other parameters": (kernel().replace("eps,", "epsilon,", 1).replace("+ eps", "+ epsilon"), "parameters"),
+    "no kernel": ("import triton\n", "no-kernel"),
+    "no Python": ("def (", "syntax"),
+    "a setting that is computed": (kernel(before="NUM_WARPS = 2 + 2"), "setting"),
+}
+
+#: Runs and comes out wrong: name -> the text and the keys of the sentences that may say why.
+WRONG = {
+    "nothing is written, what an earlier call left is hoped for": (kernel(store="pass"), {"wrong-unwritten"}),
+    "work is skipped for all rows but the first": (
+        kernel(store=f"if row == 0:\n        {_STORE}"),
+        {"wrong-unwritten"},
+    ),
+    "the input is the cache": (
+        kernel(store=_STORE + "\n    tl.store(x + row * x_stride + c, v.to(x.dtype.element_ty), mask=inside)"),
+        {"wrong-input"},
+    ),
+    "a flag is left behind the output": (
+        kernel(store=_STORE + "\n    tl.store(out - 1 + c, y.to(out.dtype.element_ty), mask=c == 0)"),
+        {"wrong-outside"},
+    ),
+    "the block's end is written too": (
+        kernel(store=_STORE.replace("mask=inside", "mask=c < H + 1")),
+        {"wrong-outside", "wrong-value", "wrong-unwritten", "wrong-finite"},
+    ),
+    "the row's stride is taken for its length": (
+        kernel(store=_STORE.replace("row * out_stride", "row * H")),
+        {"wrong-outside", "wrong-unwritten"},
+    ),
+    "only powers of two are right": (
+        kernel(variance="var = tl.sum(d * d, 0) / BLOCK"),
+        {"wrong-value"},
+    ),
+    "precision dropped before the statistics": (
+        kernel(
+            between="v = v.to(tl.bfloat16).to(tl.float32) * 1.0\n    v = (v * 16.0).to(tl.int32).to(tl.float32) / 16.0"
+        ),
+        {"wrong-value"},
+    ),
+    "E[v^2] - mean^2": (kernel(variance="var = tl.sum(v * v, 0) / H - mean * mean"), {"wrong-value", "wrong-finite"}),
+    "GELU by tanh": (kernel(gelu=_TANH), {"wrong-value"}),
+    "no GELU": (kernel(gelu="return v"), {"wrong-value"}),
+    "the residual is copied": (
+        kernel(store="tl.store(out + row * out_stride + c, (y - y + 1.0).to(out.dtype.element_ty), mask=inside)"),
+        {"wrong-value", "wrong-finite"},
+    ),
+    "NaN is made to go away": (
+        kernel(store="y = tl.where(y == y, y, 0.0)\n    " + _STORE),
+        {"wrong-finite"},
+    ),
+    "it does not compile": (kernel(between="m = tl.load(v, 3, 4, 5, 6, 7, 8, 9, 10)"), {"raised"}),
+    "an address outside everything": (
+        kernel(between="m = tl.load(x + (row + 1) * 1152921504606846976)"),
+        {"died", "raised"},
+    ),
+}

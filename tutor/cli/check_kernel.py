@@ -1,0 +1,86 @@
+"""`check --kernel FILE`: judge a fused kernel of the learner's own. No points come of it."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from tutor.cli import demo
+from tutor.cli.context import Context
+from tutor.cli.demo_text import Show
+from tutor.cli.exits import Exit, Stop
+from tutor.cli.files import read_bounded
+from tutor.cli.output import Output
+from tutor.fused import run as fused
+from tutor.fused.source import FILE_MAX
+from tutor.lab.host import LabHost, LabSettings
+from tutor.lab.protocol import Outcome
+from tutor.lab.task import task
+from tutor.model import Ending
+
+_CODES: dict[Ending | Outcome, Exit] = {
+    Ending.PASSED: Exit.GOOD,
+    Ending.FAILED: Exit.FAILS,
+    Ending.LIMIT: Exit.LIMIT,
+    Ending.REFUSED: Exit.REFUSED,
+    Ending.BROKE: Exit.BROKE,
+    Outcome.UNAVAILABLE: Exit.UNAVAILABLE,
+    Outcome.CANCELLED: Exit.INTERRUPTED,
+}
+#: Bytes of a character in UTF-8 at most.
+_WIDEST = 4
+
+
+def run(context: Context, args: argparse.Namespace, out: Output) -> int:
+    """Judge once, say so, and keep it as evidence. Raises Stop."""
+    path = Path(args.kernel)
+    try:
+        text = read_bounded(path, _WIDEST * FILE_MAX).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Stop("kernel.not-utf8", path=str(path)) from error
+    host = LabHost(LabSettings(python=context.settings.python, launcher=context.settings.launcher))
+    try:
+        with ExitStack() as stack:
+            show = stack.enter_context(Show(task("fused"), out))
+
+            def seen(event: Any) -> None:
+                if event["event"] in ("progress", "output"):
+                    show.event(event)
+
+            found = fused.judge(
+                text,
+                host,
+                args.device,
+                demos=context.lesson.folder / "demos",
+                seen=seen,
+                running=lambda ran: stack.enter_context(demo.cancelled_by_ctrl_c(ran)),
+            )
+    finally:
+        host.close()
+    evidence = None
+    if found.record is not None:
+        evidence = demo.keep(demo.open_journal(context, out), found.record, out)
+    _tell(found, evidence, out)
+    return _CODES[found.ending]
+
+
+def _tell(found: fused.Judgement, evidence: str | None, out: Output) -> None:
+    if out.as_json:
+        told = {"schema": 1, "command": "check", "exercise": "fused_kernel", "ending": str(found.ending.value)}
+        facts = {"message": out.say(found.message), "why": found.message.key, "case": found.case, "ulps": found.ulps}
+        out.emit({**told, **facts, "calls": found.calls, "timed": found.timed, "evidence": evidence})
+        return
+    word = out.text(f"cli.word-{found.ending}") + "  " if isinstance(found.ending, Ending) else ""
+    out.result(word + out.say(found.message))
+    if found.case is not None:
+        out.result("  " + out.text("kernel.case", case=found.case))
+    if found.ending is Ending.BROKE:
+        out.result(out.text("cli.check-broke"))
+    for row in found.timed:
+        figures = {name: f"{row['us'][name]:.1f}" for name in ("p50", "p95", "p99", "max")}
+        where = {"call": row["call"], "way": row["way"], "side": row["side"], "n": row["us"]["n"]}
+        out.result("  " + out.text("kernel.time", **where, **figures, times=f"{row['of_floor']:.2f}"))
+    if evidence is not None:
+        out.result("  " + out.text("kernel.evidence", id=evidence))
