@@ -53,14 +53,12 @@ def of_lesson(question: str, rubric: RubricQuestion) -> Criteria:
     return Criteria(question, slots, ways)
 
 
-def of_data(
-    question: str, rubric: RubricQuestion, data: Mapping[str, Any], version: int | None, most: int
-) -> Criteria:
+def of_data(question: str, rubric: RubricQuestion, data: Mapping[str, Any], version: int | None, most: int) -> Criteria:
     """An instructor's rule over the lesson's slots. Raises CriteriaError when it cannot be."""
     try:
         added = {str(name): Bilingual(str(label["zh"]), str(label["en"])) for name, label in data["added"].items()}
         ways = tuple(
-            (int(way["points"]), Need(tuple(way["every"]), tuple(way["some"]), int(way["least"])))
+            (_whole(way["points"]), Need(_ids(way["every"]), _ids(way["some"]), _whole(way["least"])))
             for way in data["ways"]
         )
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -77,7 +75,7 @@ def check(criteria: Criteria, most: int) -> None:
         raise CriteriaError("class.criteria-many")
     for name in criteria.added:
         label = criteria.slots[name]
-        if not name.startswith(OWN) or not 0 < len(label.zh) <= LABEL_MAX or not 0 < len(label.en) <= LABEL_MAX:
+        if not name.startswith(OWN) or not all(0 < len(text) <= LABEL_MAX and text.isprintable() for text in label):
             raise CriteriaError("class.criteria-label")
     for points, need in criteria.ways:
         named = (*need.every, *need.some)
@@ -89,3 +87,15 @@ def check(criteria: Criteria, most: int) -> None:
             raise CriteriaError("class.criteria-points")
     if max(points for points, _ in criteria.ways) != most:
         raise CriteriaError("class.criteria-full")
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError
+    return value
+
+
+def _ids(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise TypeError
+    return tuple(value)

@@ -170,6 +170,80 @@ def test_what_changed_is_shown_and_taken_when_asked_for(tutor: Tutor, place: str
     assert tutor("class", "list", place, "--json").json[0]["learners"][0]["points"] == lines[0]["points"]
 
 
+def test_a_rule_is_changed_for_everybody_after_a_preview(tutor: Tutor, place: str, tmp_path: Path) -> None:
+    tutor("class", "init", place)
+    (login, *_) = generated(place, 1)
+    one = (place, "--learner", login, "--question", "q1")
+    by_slot = tutor("class", "score", *one, "--slot", "gb_cause", "--slot", "gb_effect", "--json").json[0]
+    assert (by_slot["to"], by_slot["by_hand"], by_slot["second"]) == (1, False, False)
+    before = tutor("class", "criteria", place, "--question", "q1", "--json").json[0]["questions"]
+    assert list(before) == ["q1"]
+    assert before["q1"]["version"] is None
+    rule = {**before["q1"]["rule"], "added": {"own1": {"zh": "说了日志", "en": "names the log"}}}
+    rule["ways"] = [{"points": 2, "every": ["gb_cause", "gb_effect"], "some": [], "least": 0}]
+    file = tmp_path / "rule.json"
+    file.write_text(json.dumps(rule))
+    change = ("class", "criteria", place, "--question", "q1", "--rule", str(file))
+    rises = {"rise": 1, "fall": 0, "same": 0, "by_hand": 0, "conflicts": 0, "published": 0}
+    assert tutor(*change, "--preview", "--json").json[0]["effect"] == rises
+    assert tutor("class", "criteria", place, "--question", "q1", "--json").json[0]["questions"] == before
+    told = tutor(*change)
+    assert (told.code, "1 rise, 0 fall" in told.out) == (0, True)
+    after = tutor("class", "criteria", place, "--question", "q1", "--json").json[0]["questions"]["q1"]
+    assert after["rule"] == rule
+    assert after["slots"]["own1"]["en"] == "names the log"
+    assert "2 points for all of gb_cause, gb_effect" in tutor("class", "criteria", place, "--question", "q1").out
+    assert tutor("class", "list", place, "--json").json[0]["learners"][0]["questions"]["q1"]["points"] == 2
+    by_hand = tutor("class", "score", *one, "--slot", "own1", "--points", "1", "--second", "--json").json[0]
+    assert (by_hand["to"], by_hand["by_hand"], by_hand["second"]) == (1, True, True)
+    assert tutor("class", "list", place, "--json").json[0]["learners"][0]["questions"]["q1"]["state"] == "second"
+    assert tutor("class", "score", *one, "--slot", "mood").code == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"ways": []}, "1 to 8 ways"),
+        ({"ways": [{"points": 2, "every": [["observe"]], "some": [], "least": 0}]}, "right shape"),
+        ({"ways": [{"points": float("inf"), "every": ["observe"], "some": [], "least": 0}]}, "right shape"),
+        ({"ways": [{"points": 1, "every": ["observe"], "some": [], "least": 0}]}, "all the points"),
+        ({"ways": [{"points": 2, "every": [], "some": ["observe"], "least": 2}]}, "at least one"),
+        ({"added": {"own1": {"zh": "\ud800", "en": "x"}}}, "label"),
+        ({"added": {"observe": {"zh": "x", "en": "x"}}}, "begins with own"),
+    ],
+)
+def test_a_rule_that_cannot_be_is_said(
+    tutor: Tutor, place: str, tmp_path: Path, change: dict[str, Any], says: str
+) -> None:
+    tutor("class", "init", place)
+    rule = tutor("class", "criteria", place, "--json").json[0]["questions"]["q1"]["rule"]
+    (tmp_path / "rule.json").write_text(json.dumps({**rule, **change}))
+    ran = tutor("class", "criteria", place, "--question", "q1", "--rule", str(tmp_path / "rule.json"))
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+
+
+def test_a_memo_and_a_hand_over(tutor: Tutor, place: str) -> None:
+    tutor("class", "init", place)
+    (login, *_) = generated(place, 1)
+    one = (place, "--learner", login, "--question", "q1")
+    assert tutor("class", "memo", *one, "--text", "seen this sentence before").code == 0
+    assert tutor("class", "hand-over", *one, "--to", "ben", "--json").json[0]["to"] == "ben"
+    from tutor import class_book
+
+    book, _ = class_book.open_book(ClassFolder.open(Path(place)))
+    item = book.queue.find(login, "q1")
+    assert item is not None
+    assert [(memo.grader, memo.text) for memo in book.scores.notes(item.id)] == [(ME, "seen this sentence before")]
+    assert book.queue.claim("ada", "a", ["q1"]) is None
+    given = book.queue.claim("ben", "b", ["q1"])
+    assert given is not None
+    assert given.id == item.id
+    book.close()
+    held = tutor("class", "hand-over", *one, "--to", "ada")
+    assert (held.code, "ben is working" in held.err) == (2, True)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a class of several users")
 def test_a_regrade_that_is_killed_goes_on_where_it_was(tutor: Tutor, place: str) -> None:
     tutor("class", "init", place)
@@ -204,6 +278,15 @@ def test_a_regrade_that_is_killed_goes_on_where_it_was(tutor: Tutor, place: str)
         (["class", "score", "DIR", "--learner", "x", "--question", "q1", "--points", "1"], "handed in nothing"),
         (["class", "score", "DIR", "--learner", "x", "--question", "q1", "--points", "1", "--veto", "v"], "--veto"),
         (["class", "grades", "DIR", "--csv", "/nowhere/x.csv"], "cannot be written"),
+        (["class", "score", "DIR", "--learner", "x", "--question", "q1"], "--points"),
+        (["class", "criteria", "DIR", "--question", "q9"], "q9"),
+        (["class", "criteria", "DIR", "--preview"], "--rule"),
+        (["class", "criteria", "DIR", "--question", "q1", "--rule", "/nowhere"], "cannot be read"),
+        (["class", "criteria", "DIR", "--question", "q1", "--rule", "/dev/null"], "no JSON"),
+        (["class", "memo", "DIR", "--learner", "x", "--question", "q1"], "--text"),
+        (["class", "memo", "DIR", "--learner", "x", "--question", "q1", "--text", " "], "1 to"),
+        (["class", "hand-over", "DIR", "--learner", "x", "--question", "q1", "--to", "ben"], "handed in nothing"),
+        (["class", "hand-over", "DIR", "--learner", "x", "--question", "q1"], "--to"),
         (["class", "init", "DIR", "--roster", "/nowhere"], "no file"),
         (["class", "init", "DIR", "--db", "mysql://x"], "URL"),
         (["submit"], "Where to"),

@@ -116,7 +116,8 @@ def one_sentence(ran: Ran, code: int) -> str:
 
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize(
-    "command", ["", "check", "demo", "verify", "lab", "rubric", "report", "status", "watch", "doctor", "lesson"]
+    "command",
+    ["", "check", "demo", "verify", "lab", "rubric", "report", "status", "watch", "doctor", "lesson", "class"],
 )
 def test_help_fits_a_screen(tutor: Tutor, command: str, lang: str) -> None:
     ran = tutor(*command.split(), "--help", "--lang", lang)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from tutor.cli.classes import opened
+from tutor.class_criteria import class_criteria
+from tutor.cli.classes import item_of, opened
 from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.handed_in import myself
 from tutor.intake import questions_of
+from tutor.model import Lesson
 from tutor.scoring import VETOES
+
+if TYPE_CHECKING:
+    from tutor.gradebook.book import Gradebook
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001
     """Give one score. Raises Stop."""
     for name in ("learner", "question", "points"):
-        if getattr(args, name) is None:
-            raise Stop("class.score-needs", what=f"--{name}")
+        if getattr(args, name) is None and not (name == "points" and args.slot):
+            raise Stop("class.command-needs", action=args.action, what=f"--{name}")
     if args.veto not in ("none", *VETOES):
         raise Stop("cli.usage-choice", what="--veto", got=args.veto, allowed=", ".join(("none", *VETOES)))
     if len(args.comment) > 10_000:
@@ -26,22 +32,19 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
         from tutor.gradebook.queue import LeaseLost
         from tutor.gradebook.scores import Mark, RuleChanged
 
-        questions = questions_of(lesson)
-        if args.question not in questions:
-            raise Stop("cli.usage-choice", what="--question", got=args.question, allowed=", ".join(questions))
-        if not 0 <= args.points <= questions[args.question]:
-            raise Stop("class.score-points", got=args.points, of=questions[args.question], question=args.question)
-        item = book.queue.find(args.learner, args.question)
-        if item is None:
-            raise Stop("class.score-nobody", learner=args.learner)
+        most = questions_of(lesson).get(args.question, 0)
+        if args.points is not None and args.question in questions_of(lesson) and not 0 <= args.points <= most:
+            raise Stop("class.score-points", got=args.points, of=most, question=args.question)
+        item = item_of(args, book, lesson)
         history = book.scores.history(item.id)
         # Who settles a conflict has seen it; otherwise another grader's score is not one that this command knows of.
         seen = history[-1].id if history and item.state == "conflict" else None
-        rule = book.rules.newest().get(args.question)
+        ticks, earned, version = _ticks(args, book, lesson)
+        points = earned if args.points is None else args.points
         vetoes = {veto: veto == args.veto for veto in VETOES}
-        mark = Mark(args.points, {}, vetoes, args.comment, criteria=rule.id if rule else None)
+        mark = Mark(points, ticks, vetoes, args.comment, by_hand=not ticks or points != earned, criteria=version)
         try:
-            given, other = book.scores.give(item.id, myself().login, mark, seen=seen, why="command")
+            given, other = book.scores.give(item.id, myself().login, mark, seen=seen, why="command", second=args.second)
         except LeaseLost as lost:
             raise Stop("class.score-held", learner=args.learner, grader=lost.grader or "?") from lost
         except RuleChanged:
@@ -57,6 +60,8 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
                 "from": given.before,
                 "to": given.points,
                 "veto": given.veto,
+                "by_hand": given.by_hand,
+                "second": args.second and other is None,
                 "conflict": {"grader": other.grader, "points": other.points, "veto": other.veto} if other else None,
             }
         )
@@ -66,3 +71,17 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
         before = "-" if given.before is None else given.before
         out.result(out.text("class.scored", learner=args.learner, question=args.question, old=before, new=given.points))
     return Exit.FAILS if other else Exit.GOOD
+
+
+def _ticks(args: argparse.Namespace, book: Gradebook, lesson: Lesson) -> tuple[dict[str, bool], int, int | None]:
+    """The slots as ticked, none when no --slot was given; the points that they come to; the rule's version. Raises
+    Stop."""
+    if not args.slot:
+        rule = book.rules.newest().get(args.question)
+        return {}, 0, rule.id if rule else None
+    criteria = class_criteria(book, lesson)[args.question]
+    for slot in args.slot:
+        if slot not in criteria.slots:
+            raise Stop("class.criteria-slots", question=args.question, got=slot, slots=", ".join(criteria.slots))
+    ticks = frozenset(args.slot)
+    return {slot: slot in ticks for slot in criteria.slots}, criteria.earned(ticks), criteria.version

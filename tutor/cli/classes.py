@@ -21,6 +21,7 @@ from tutor.paths import why
 
 if TYPE_CHECKING:
     from tutor.gradebook.book import Gradebook
+    from tutor.gradebook.queue import Item
 
 
 class Opened(NamedTuple):
@@ -56,6 +57,20 @@ def opened(args: argparse.Namespace, out: Output, *, is_new: bool = False) -> It
             yield Opened(folder, book, lesson, taken)
         finally:
             class_book.close_book(folder, book)
+
+
+def item_of(args: argparse.Namespace, book: Gradebook, lesson: Lesson) -> Item:
+    """The answer that --learner and --question name. Raises Stop."""
+    for name in ("learner", "question"):
+        if getattr(args, name) is None:
+            raise Stop("class.command-needs", action=args.action, what=f"--{name}")
+    questions = intake.questions_of(lesson)
+    if args.question not in questions:
+        raise Stop("cli.usage-choice", what="--question", got=args.question, allowed=", ".join(questions))
+    item = book.queue.find(args.learner, args.question)
+    if item is None:
+        raise Stop("class.score-nobody", learner=args.learner)
+    return item
 
 
 @contextmanager

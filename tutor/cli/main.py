@@ -69,7 +69,7 @@ def _command(args: argparse.Namespace, lang: Lang) -> int:
         for notice in context.notices():
             out.hint(out.say(notice))
         told = len(context.notices())
-        name = f"class_{args.action}" if args.command == "class" else args.command.replace("-", "_")
+        name = f"class_{args.action}".replace("-", "_") if args.command == "class" else args.command.replace("-", "_")
         command = import_module(f"tutor.cli.{name}")
         gc.enable()
         code: int = command.run(context, args, out)

@@ -108,7 +108,7 @@ def _class(group: argparse.ArgumentParser, common: _Parser) -> list[argparse.Arg
     """The instructor's commands: `class ACTION DIR`, each in a module `class_<action>`."""
     actions = group.add_subparsers(dest="action", metavar="ACTION", parser_class=_Parser)
     made: dict[str, argparse.ArgumentParser] = {}
-    for name in ("init", "list", "regrade", "score", "grades", "feedback", "figures"):
+    for name in ("init", "list", "regrade", "score", "criteria", "memo", "hand-over", "grades", "feedback", "figures"):
         made[name] = actions.add_parser(name, parents=[common], add_help=False, allow_abbrev=False)
         made[name].add_argument("dir", nargs="?")
     made["init"].add_argument("--roster", metavar="CSV")
@@ -116,11 +116,19 @@ def _class(group: argparse.ArgumentParser, common: _Parser) -> list[argparse.Arg
     made["regrade"].add_argument("--jobs", type=int, metavar="N")
     made["regrade"].add_argument("--take", action="store_true")
     made["regrade"].add_argument("--allow-weak-sandbox", action="store_true")
-    made["score"].add_argument("--learner", metavar="L")
-    made["score"].add_argument("--question", metavar="Q")
+    for name in ("score", "memo", "hand-over"):
+        made[name].add_argument("--learner", metavar="L")
+    for name in ("score", "criteria", "memo", "hand-over"):
+        made[name].add_argument("--question", metavar="Q")
     made["score"].add_argument("--points", type=int, metavar="N")
     made["score"].add_argument("--veto", metavar="ID", default="none")
     made["score"].add_argument("--comment", metavar="T", default="")
+    made["score"].add_argument("--slot", metavar="ID", action="append", default=[])
+    made["score"].add_argument("--second", action="store_true")
+    made["criteria"].add_argument("--rule", metavar="FILE")
+    made["criteria"].add_argument("--preview", action="store_true")
+    made["memo"].add_argument("--text", metavar="T")
+    made["hand-over"].add_argument("--to", metavar="GRADER")
     made["grades"].add_argument("--csv", metavar="F")
     made["figures"].add_argument("--csv", metavar="F")
     return list(made.values())
