@@ -187,6 +187,12 @@ class Gradebook:
         with self.database.read() as connection:
             return bytes(connection.execute(sa.select(submission.c.raw).where(submission.c.id == number)).scalar_one())
 
+    def learner_of(self, number: int) -> Learner:
+        """Whose hand-in it is."""
+        wanted = sa.select(learner).join(submission, submission.c.learner_id == learner.c.id)
+        with self.database.read() as connection:
+            return Learner(*connection.execute(wanted.where(submission.c.id == number)).one())
+
     def score_count(self) -> int:
         """How many scores were ever given: it only grows, so a smaller one tells of an old copy."""
         with self.database.read() as connection:

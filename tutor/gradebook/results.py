@@ -133,6 +133,11 @@ class Results:
         with self._database.read() as connection:
             return self._standing(connection, None, with_reports)
 
+    def of(self, number: int) -> Result | None:
+        """The last result of one hand-in that was taken, without its report."""
+        with self._database.read() as connection:
+            return self._standing(connection, [number]).get(number)
+
     def _standing(
         self, connection: sa.Connection, only: Sequence[int] | None, with_reports: bool = False
     ) -> dict[int, Result]:

@@ -185,8 +185,8 @@ class Scores:
                 counts.update({line.strip() for line in json.loads(comment).splitlines() if line.strip()})
         return [line for line, _ in counts.most_common(most)]
 
-    def standing(self) -> dict[int, dict[str, Standing]]:
-        """By hand-in that counts and question: where it stands."""
+    def standing(self, only: int | None = None) -> dict[int, dict[str, Standing]]:
+        """By hand-in that counts and question: where it stands; `only` one item on request."""
         stands, other = score.alias(), score.alias()
         wanted = (
             sa.select(
@@ -212,6 +212,8 @@ class Scores:
             .outerjoin(ask, ask.c.item_id == item.c.id)
             .where(item.c.state != "superseded")
         )
+        if only is not None:
+            wanted = wanted.where(item.c.id == only)
         found: dict[int, dict[str, Standing]] = {}
         with self._database.read() as connection:
             for row in connection.execute(wanted).fetchall():
