@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,9 +43,11 @@ def judge(
     seen: Callable[[Mapping[str, Any]], None] = lambda _event: None,
     running: Callable[[Run], None] = lambda _run: None,
     rng: random.Random | None = None,
+    timed: Sequence[tuple[int, int]] = TIMED,
 ) -> Judgement:
     """Judge a file's text. `demos` is the lesson's folder of demos, whose own kernel is timed beside the learner's;
-    `seen` hears the lab's events, `running` the run, for whoever wants to cancel it."""
+    `timed` are the shapes [rows, hidden] to time on a GPU; `seen` hears the lab's events, `running` the run,
+    for whoever wants to cancel it."""
     kernel = source.read(text)
     if isinstance(kernel, Message):
         return Judgement(Ending.REFUSED, kernel)
@@ -53,7 +55,7 @@ def judge(
     drawn = cases.draw(rng)
     params = {
         **{"text": kernel.text, "warps": kernel.num_warps, "max_block": kernel.max_block, "eps": cases.EPS},
-        **{"guard": cases.GUARD, "demos": str(demos), "seed": rng.randrange(1 << 30), "timed": list(map(list, TIMED))},
+        **{"guard": cases.GUARD, "demos": str(demos), "seed": rng.randrange(1 << 30), "timed": list(map(list, timed))},
         "calls": [
             {
                 **{"rows": case.rows, "hidden": case.hidden, "strides": list(case.strides)},
