@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections import Counter, deque
+from collections.abc import Generator, Iterator
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +23,8 @@ from tutor.sandbox import MINIMUM, Sandbox
 from tutor.submission import Unacceptable
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from tutor.gradebook.book import Gradebook
     from tutor.gradebook.results import Todo
 
@@ -73,7 +74,7 @@ class Regrade:
         self.total = self._run.done + book.results.waiting(self._run.id)
         self.done = self._run.done
 
-    def __iter__(self) -> Iterator[Graded]:
+    def __iter__(self) -> Generator[Graded, None, None]:
         """Judge what is left; each hand-in is on the disk before it is given. Raises GradebookError, RegradeStopped."""
         if self.done < self.total:
             workers = _Workers(self._lesson.id, self._jobs, self._weak)
@@ -83,29 +84,27 @@ class Regrade:
                 workers.close()
         self._book.results.end(self._run.id)
 
+    def _todos(self) -> Iterator[Todo]:
+        last = 0
+        while some := self._book.results.todo(self._run.id, last, 8 * self._jobs):
+            yield from some
+            last = some[-1].submission
+
     def _judged(self, workers: _Workers) -> Iterator[Graded]:
         ready: list[Graded] = []
-        last, written = 0, time.monotonic()
-        more = True
-        while more or workers.waiting:
-            while more and len(workers.waiting) < 8 * self._jobs:
-                todo = self._book.results.todo(self._run.id, last, 8 * self._jobs)
-                more = bool(todo)
-                for one in todo:
-                    last = one.submission
-                    workers.add(one)
-            if workers.waiting:
-                try:
-                    ready.append(_graded(*workers.next()))
-                except BaseException:
-                    self._write(ready)  # the run stops here: what is judged is kept
-                    raise
-            if len(ready) >= BATCH or time.monotonic() - written > PATIENCE_S or not (more or workers.waiting):
-                self._write(ready)
-                yield from ready
-                ready, written = [], time.monotonic()
+        written = time.monotonic()
+        try:
+            for todo, report in workers.reports(self._todos()):
+                ready.append(_graded(todo, report))
+                if len(ready) >= BATCH or time.monotonic() - written > PATIENCE_S:
+                    yield from self._write(ready)
+                    ready, written = [], time.monotonic()
+        except RegradeStopped:
+            self._write(ready)  # what is judged is kept
+            raise
+        yield from self._write(ready)
 
-    def _write(self, ready: list[Graded]) -> None:
+    def _write(self, ready: list[Graded]) -> list[Graded]:
         from tutor.gradebook.results import Result
 
         rows = [
@@ -117,6 +116,7 @@ class Regrade:
         ]
         self._book.results.add(self._run.id, rows)
         self.done += len(ready)
+        return ready
 
 
 def _graded(todo: Todo, report: CheckReport) -> Graded:
@@ -125,76 +125,93 @@ def _graded(todo: Todo, report: CheckReport) -> Graded:
     return Graded(todo.login, todo.submission, report, before, changed)
 
 
+class _Worker:
+    """A process that judges one hand-in at a time, `todo`; None while it has nothing to do.
+
+    A pool of the library's shares one lock among its processes: one that is killed while it holds it stops the others.
+    """
+
+    def __init__(self, lesson: str, weak_sandbox: bool) -> None:
+        context = multiprocessing.get_context("spawn")  # a fork would share the database's connections
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs, lesson, weak_sandbox), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.todo: Todo | None = None
+
+    def give(self, todo: Todo) -> None:
+        """Have it judged; the report comes through the pipe, or its end does."""
+        self.todo = todo
+        try:
+            self.pipe.send_bytes(todo.raw)
+        except OSError:  # it is gone: the pipe's end says so where reports are read
+            pass
+
+    def close(self) -> None:
+        """End the process, whatever it does; its sandbox ends with it."""
+        self.pipe.close()
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+
+
 class _Workers:
-    """Processes that judge, in the order of the hand-ins. When one is killed, all are started again."""
+    """Processes that judge; one that is killed is replaced, and what it had is judged again."""
 
     def __init__(self, lesson: str, jobs: int, weak_sandbox: bool) -> None:
         self._start_with = (lesson, weak_sandbox)
-        self._jobs = jobs
-        self._pool = self._new_pool()
-        self._lost = 0
-        self.waiting: deque[tuple[Todo, Future[CheckReport]]] = deque()
+        self._all = [_Worker(*self._start_with) for _ in range(jobs)]
 
-    def _new_pool(self) -> ProcessPoolExecutor:
-        context = multiprocessing.get_context("spawn")  # a fork would share the database's connections
-        return ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_start, initargs=self._start_with)
-
-    def add(self, todo: Todo) -> None:
-        """Have it judged after those that wait already."""
-        try:
-            future = self._pool.submit(_judge, todo.raw)
-        except BrokenProcessPool:
-            self._again()
-            future = self._pool.submit(_judge, todo.raw)
-        self.waiting.append((todo, future))
-
-    def next(self) -> tuple[Todo, CheckReport]:
-        """The oldest that waits, and its report. Raises RegradeStopped."""
-        report = self._report()
-        return self.waiting.popleft()[0], report
-
-    def _report(self) -> CheckReport:
-        for _ in range(TRIES):
-            try:
-                report = self.waiting[0][1].result()
-            except BrokenProcessPool as error:
-                lost = error
-                self._again()
-            else:
-                self._lost = 0
-                return report
-        self._lost += 1
-        if self._lost == LOST_MAX:
-            raise RegradeStopped(Message("class.regrade-stopped")) from lost
-        return broken_report(lost)
-
-    def _again(self) -> None:
-        self.close()
-        self._pool = self._new_pool()
-        self.waiting = deque(
-            (todo, future if _is_done(future) else self._pool.submit(_judge, todo.raw)) for todo, future in self.waiting
-        )
+    def reports(self, todos: Iterator[Todo]) -> Iterator[tuple[Todo, CheckReport]]:
+        """Each hand-in with its report, as they come. Raises RegradeStopped, and what `todos` raises."""
+        again: deque[Todo] = deque()
+        losses: Counter[int] = Counter()
+        in_a_row = 0
+        while True:
+            for worker in self._all:
+                if worker.todo is None and (todo := again.popleft() if again else next(todos, None)) is not None:
+                    worker.give(todo)
+            busy = {worker.pipe: place for place, worker in enumerate(self._all) if worker.todo is not None}
+            if not busy:
+                return
+            for pipe in connection.wait(list(busy)):
+                worker = self._all[busy[pipe]]  # type: ignore[index]
+                todo = worker.todo
+                assert todo is not None
+                worker.todo = None
+                try:
+                    report: CheckReport = worker.pipe.recv()
+                    in_a_row = 0
+                except (EOFError, OSError) as error:
+                    self._all[busy[pipe]] = _Worker(*self._start_with)  # type: ignore[index]
+                    worker.close()
+                    losses[todo.submission] += 1
+                    if losses[todo.submission] < TRIES:
+                        again.append(todo)
+                        continue
+                    in_a_row += 1
+                    if in_a_row == LOST_MAX:
+                        raise RegradeStopped(Message("class.regrade-stopped")) from error
+                    report = broken_report(ChildProcessError("the judging process ended"))
+                yield todo, report
 
     def close(self) -> None:
-        """End the processes; what they have not begun is not judged."""
-        self._pool.shutdown(cancel_futures=True)
-
-
-def _is_done(future: Future[CheckReport]) -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
+        """End all of them."""
+        for worker in self._all:
+            worker.close()
 
 
 # --- in the worker ----------------------------------------------------------------------------------------------------
 
-_JUDGE: Judge | None = None
 
-
-def _start(lesson_id: str, weak_sandbox: bool) -> None:
-    global _JUDGE
+def _work(pipe: Connection, lesson: str, weak_sandbox: bool) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's: it ends this process
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
-    _JUDGE = Judge(catalog.load(lesson_id).exercise, Sandbox(() if weak_sandbox else MINIMUM))
+    judge = Judge(catalog.load(lesson).exercise, Sandbox(() if weak_sandbox else MINIMUM))
+    while True:
+        pipe.send(_judge(judge, pipe.recv_bytes()))
 
 
 def _leave_with(sentinel: Any) -> None:
@@ -203,13 +220,12 @@ def _leave_with(sentinel: Any) -> None:
     os._exit(1)
 
 
-def _judge(raw: bytes) -> CheckReport:
-    assert _JUDGE is not None
+def _judge(judge: Judge, raw: bytes) -> CheckReport:
     try:
         read = submission.read(raw)
-        report = _JUDGE.check(read.blank, read.edges)
+        report = judge.check(read.blank, read.edges)
         # A sandbox that was killed is started anew by the next check.
-        return _JUDGE.check(read.blank, read.edges) if report.ending == "broke" else report
+        return judge.check(read.blank, read.edges) if report.ending == "broke" else report
     except Unacceptable as error:  # it was readable when it was taken
         return broken_report(ValueError(error.message.key))
     except Exception as error:  # our own fault in judging this one: it ends as `broke`, and the others go on
