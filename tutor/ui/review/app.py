@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from textual import on
 from textual.binding import Binding
@@ -29,9 +29,6 @@ from tutor.ui.key_order import KeyOrderApp
 from tutor.ui.lines import Line, Role
 from tutor.ui.review.base import ReviewBase
 from tutor.ui.theme import ThemeName, chosen, textual_themes
-
-if TYPE_CHECKING:
-    from tutor.ui.review.item import ItemScreen
 
 Result = TypeVar("Result")
 
@@ -63,7 +60,7 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
             self.register_theme(theme)
         self.theme = f"tutor-{self.theme_name}"
         # One thread: what is asked of the gradebook is done in the order in which it was asked.
-        self._thread = ThreadPoolExecutor(1, "gradebook")
+        self._database_thread = ThreadPoolExecutor(1, "gradebook")
         self._open = 0
 
     def on_mount(self) -> None:
@@ -91,14 +88,16 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         failed: Callable[[GradebookError | LeaseLost], object] | None,
     ) -> None:
         try:
-            result = await asyncio.get_running_loop().run_in_executor(self._thread, work)
-            done = then(result) if then is not None else None
-        except (GradebookError, LeaseLost) as error:
-            done = (failed or self._refused)(error)
+            try:
+                result = await asyncio.get_running_loop().run_in_executor(self._database_thread, work)
+            except (GradebookError, LeaseLost) as error:
+                done = (failed or self._refused)(error)
+            else:
+                done = then(result) if then is not None else None
+            if isawaitable(done):
+                await done
         finally:
             self._open -= 1
-        if isawaitable(done):
-            await done
 
     def _refused(self, error: GradebookError | LeaseLost) -> None:
         self.say(refusal(error), "caution")
@@ -121,8 +120,7 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         """Review this item, or the next one of `question` that has no points; the screen comes when it is ours."""
         from tutor.ui.review.item import ItemScreen
 
-        screen: ItemScreen = ItemScreen(self.theme_name, question)
-        screen.begin(self, item)
+        ItemScreen(self, self.theme_name, question).begin(item)
 
     # --- over the screens ---------------------------------------------------------------------------------------------
 
@@ -214,7 +212,7 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         self.exit(message=text(self.lang, "review.left-held") + " " + _said(self.lang, refusal(error)))
 
     def close(self) -> None:
-        self._thread.shutdown()
+        self._database_thread.shutdown()
 
 
 def refusal(error: GradebookError | LeaseLost) -> Message:

@@ -77,6 +77,7 @@ class ReviewBase(Screen[None]):
         self.top = Bar(theme, id="top")
         self.message = Bar(theme, id="message")
         self.keys = KeyLine(theme, id="keys")
+        self.keys.can_focus = False  # Enter and the arrows are the screen's.
         self._too_small = False
 
     def compose(self) -> ComposeResult:
@@ -147,18 +148,18 @@ class ReviewBase(Screen[None]):
             if event.key == "ctrl+q":
                 self.do_leave()
             event.stop()
-        elif await self._press(event.key, event.character):
+        elif await self.press(event.key, event.character):
             event.stop()
 
     async def action_hot(self, key: str) -> None:
         if not self._too_small:
-            await self._press(key, None)
+            await self.press(key, None)
 
     async def action_escape(self) -> None:
         if not self._too_small:
             await self.perform("back")
 
-    async def _press(self, key: str, character: str | None) -> bool:
+    async def press(self, key: str, character: str | None) -> bool:
         pressed = {key}
         if character is not None and character.isprintable() and not character.isspace():
             pressed = {character.translate(_FULL_WIDTH)}

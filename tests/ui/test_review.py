@@ -1,0 +1,345 @@
+"""The review screen: a generated class, one grader, then two; every key; what is refused, and what is never lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.keys import _character_to_key
+from textual.pilot import Pilot
+
+from tests.bench.make_class import hand_ins
+from tests.ui.learner_app import text_of
+from tutor import catalog, exchange, submission
+from tutor.class_criteria import change, class_criteria, read_rule
+from tutor.cli.context import Context
+from tutor.cli.parser import parse
+from tutor.exchange import ClassFolder
+from tutor.gradebook.book import Arrival, Gradebook
+from tutor.gradebook.database import Database
+from tutor.gradebook.scores import Mark
+from tutor.intake import questions_of
+from tutor.model import Lesson
+from tutor.scoring import VETOES
+from tutor.ui.review.app import ReviewApp
+from tutor.ui.review.item import ItemScreen
+
+LEARNERS = 6
+
+
+@pytest.fixture(scope="module")
+def lesson() -> Lesson:
+    return catalog.load(catalog.DEFAULT_LESSON)
+
+
+@pytest.fixture(scope="module")
+def files(lesson: Lesson) -> list[bytes]:
+    return [raw for _, raw in hand_ins(lesson, LEARNERS, 1)]
+
+
+class Room:
+    """A class folder and its gradebook, and windows on it."""
+
+    def __init__(self, path: Path, lesson: Lesson, files: list[bytes]) -> None:
+        self.folder: ClassFolder = exchange.create(path / "class", lesson.id)[0]
+        self.lesson = lesson
+        self.url = f"sqlite:///{self.folder.private / 'gradebook.sqlite'}"
+        self.book = self.open_book()
+        arrivals = []
+        for number, raw in enumerate(files):
+            read = submission.read(raw)
+            arrivals.append(
+                Arrival(f"{number}.json", "1", read.author.login, float(number), read.made, read.sha256, {}, [], raw)
+            )
+        self.book.take(arrivals, tuple(questions_of(lesson)))
+
+    def open_book(self) -> Gradebook:
+        return Gradebook(Database(self.url), self.folder.id)
+
+    @asynccontextmanager
+    async def open(
+        self, grader: str = "ann", *, lang: str = "en", size: tuple[int, int] = (80, 24), question: str = "q1"
+    ) -> AsyncIterator[Window]:
+        context = Context.of(parse(["--lang", lang, "--theme", "dark", "--state", str(self.folder.private)]), {})
+        book = self.open_book()
+        app = ReviewApp(self.folder, book, self.lesson, context, grader)
+        try:
+            async with app.run_test(size=size) as pilot:
+                await pilot.pause()
+                window = Window(app, pilot)
+                await app.open_item(question, None)
+                await window.settle()
+                yield window
+        finally:
+            app.close()
+            book.close()
+
+
+class Window:
+    def __init__(self, app: ReviewApp, pilot: Pilot[None]) -> None:
+        self.app = app
+        self.pilot = pilot
+
+    @property
+    def text(self) -> str:
+        return text_of(self.app)
+
+    @property
+    def item(self) -> ItemScreen:
+        found = [each for each in self.app.screen_stack if isinstance(each, ItemScreen)]
+        assert found and found[0].now is not None, self.text
+        return found[0]
+
+    @property
+    def number(self) -> int:
+        assert self.item.now is not None
+        return self.item.now.item.id
+
+    async def settle(self) -> str:
+        """Until nothing is asked of the gradebook any more, and all is drawn."""
+        await self.pilot.pause()
+        await self.until(lambda: not self.app.busy)
+        return self.text
+
+    async def until(self, what: Callable[[], Any]) -> None:
+        for _ in range(2000):
+            if what():
+                await self.pilot.pause()
+                return
+            await self.pilot.pause(0.005)
+        raise AssertionError(f"never came; the screen was:\n{self.text}")
+
+    async def press(self, *keys: str) -> str:
+        for key in keys:
+            if len(key) == 1:
+                self.app.post_message(events.Key(_character_to_key(key), key))
+                read = asyncio.Event()
+                self.app.call_later(read.set)
+                await read.wait()
+            else:
+                await self.pilot.press(key)
+        return await self.settle()
+
+    async def type(self, words: str) -> str:
+        return await self.press(*words)
+
+    async def clear_vetoes(self) -> str:
+        """No to all: v, v, and n to those that the finder flagged."""
+        text = await self.press("v", "v")
+        while self.item.asked:
+            text = await self.press("n")
+        return text
+
+
+@pytest.fixture
+def room(tmp_path: Path, lesson: Lesson, files: list[bytes], monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    made = Room(tmp_path, lesson, files)
+    yield made
+    made.book.close()
+
+
+async def test_it_shows_a_blind_item_and_saves_it_behind(room: Room) -> None:
+    async with room.open() as window:
+        first = window.number
+        assert window.item.now is not None
+        assert f"Q1 | 0 of 6 | blind: {window.item.now.blind} | rubric lesson" in window.text
+        assert "uid-2000" not in window.text
+        await window.press("1", "2")
+        refused = await window.press("enter")
+        assert "Not saved: 4 vetoes are not answered. v asks them." in refused and window.number == first
+        await window.clear_vetoes()
+        text = await window.press("enter")
+        assert window.number != first and "Q1 | 1 of 6" in text or "Q1 | 0 of 6" in text
+        (score,) = room.book.scores.history(first)
+        slots = list(class_criteria(room.book, room.lesson)["q1"].slots)
+        assert [slot for slot, ticked in score.slots.items() if ticked] == slots[:2]
+        assert score.vetoes == dict.fromkeys(VETOES, False)
+        assert not score.by_hand and score.seconds is not None and score.grader == "ann"
+        assert room.book.queue.count("q1") == (1, 6)
+
+
+async def test_points_by_hand_and_undo_one_by_one_then_the_last_item(room: Room) -> None:
+    async with room.open() as window:
+        first = window.number
+        text = await window.press("1", "=")
+        assert "Points 2 of 2, by hand" in text
+        text = await window.press("-")
+        assert "Points 1 of 2, by hand" in text
+        text = await window.press("u", "u")
+        assert "from your ticks" in text and "1 [x]" in text
+        await window.press("u")
+        assert "1 [ ]" in window.text
+        text = await window.press("u")
+        assert "There is nothing to take back." in text
+        await window.press("-")
+        await window.clear_vetoes()
+        await window.press("enter")
+        second = window.number
+        text = await window.press("2", "u", "u")
+        assert window.number == first and "Reopened" in text and "Points 0 of 2, by hand" in text
+        await window.press("=", "enter")
+        assert [each.points for each in room.book.scores.history(first)] == [0, 1]
+        assert window.number == second
+
+
+async def test_skip_loses_nothing_and_comes_round_again(room: Room) -> None:
+    async with room.open() as window:
+        first = window.number
+        await window.press("3", "s")
+        assert window.number != first
+        seen = {window.number}
+        for _ in range(LEARNERS - 1):
+            await window.press("s")
+            seen.add(window.number)
+        assert window.number == first and len(seen) == LEARNERS
+        assert "3 [x]" in window.text
+
+
+async def test_a_second_look_comes_after_everything_open(room: Room) -> None:
+    async with room.open() as window:
+        first = window.number
+        await window.press("f")
+        assert window.number != first
+        for _ in range(LEARNERS - 1):
+            await window.clear_vetoes()
+            await window.press("enter")
+        assert window.number == first
+        await window.press("=")
+        await window.clear_vetoes()
+        await window.press("f")
+        assert room.book.scores.standing(first).popitem()[1]["q1"].points == 2
+
+
+async def test_comment_with_phrases_memo_and_hand_over(room: Room) -> None:
+    async with room.open() as window:
+        first = window.number
+        await window.press("c")
+        await window.type("name the log [b]x[/b] 1")
+        await window.press("escape")
+        assert "name the log [b]x[/b] 1" in window.text
+        await window.clear_vetoes()
+        await window.press("enter")
+        assert room.book.scores.history(first)[0].comment == "name the log [b]x[/b] 1"
+        second = window.number
+        await window.press("s", "s")
+        third = window.number
+        text = await window.press("c")
+        assert "1 name the log" in text
+        await window.press("1", "escape")
+        assert "Comment  name the log [b]x[/b] 1" in window.text
+        await window.press("m")
+        await window.type("ask Bob")
+        text = await window.press("enter")
+        assert "Memo kept." in text
+        assert [memo.text for memo in room.book.scores.notes(third)] == ["ask Bob"]
+        await window.press("w")
+        await window.type("bob")
+        text = await window.press("enter")
+        assert "Handed to bob." in text and window.number not in (third, first)
+        claimed = room.book.queue.claim("bob", "bob/1", ("q1",))
+        assert claimed is not None and claimed.id == third != second
+
+
+async def test_two_graders_who_differ_are_both_shown(room: Room) -> None:
+    async with room.open() as window:
+        number = window.number
+        room.book.queue.release(number, window.app.holder)
+        taken = room.book.queue.claim_this(number, "bob", "bob/1")
+        await window.press("1")
+        window.item.keep_held()
+        text = await window.settle()
+        assert "somebody else's by now" in text and "1 [x]" in text
+        await window.clear_vetoes()
+        text = await window.press("enter")
+        assert "was not saved: bob has it" in text and "1 not saved" in text
+        mark = Mark(0, {}, dict.fromkeys(VETOES, False))
+        room.book.scores.give(taken.id, "bob", mark, holder="bob/1")
+        await window.press("u")
+        assert window.number == number and "1 [x]" in window.text
+        await window.press("=", "enter")
+        assert room.book.scores.history(number)[-1].points == 2
+
+
+async def test_a_conflict_is_told_and_settled_from_the_list(room: Room) -> None:
+    async with room.open() as window:
+        number = window.number
+        await window.press("=")
+        await window.clear_vetoes()
+        # The lease ran out behind the screen's back, and Bob was quicker.
+        room.book.queue.release(number, window.app.holder)
+        room.book.scores.give(number, "bob", Mark(0, {}, dict.fromkeys(VETOES, False)))
+        text = await window.press("enter")
+        assert "bob gave 0, you gave 2" in text
+        await window.press("escape")
+        await window.app.open_item("q1", number)
+        text = await window.settle()
+        assert window.number == number and "ann: 2; bob: 0" in text
+        await window.press("=", "-")
+        await window.clear_vetoes()
+        await window.press("enter")
+        standing = room.book.scores.standing(number).popitem()[1]["q1"]
+        assert (standing.state, standing.points) == ("done", 1)
+
+
+async def test_a_rule_that_was_changed_brings_the_item_back(room: Room) -> None:
+    async with room.open() as window:
+        number = window.number
+        await window.press("1")
+        await window.clear_vetoes()
+        slots = list(class_criteria(room.book, room.lesson)["q1"].slots)
+        way = {"points": 2, "every": [slots[0]], "some": [], "least": 0}
+        change(room.book, read_rule(room.lesson, "q1", {"added": {}, "ways": [way]}), "bob")
+        text = await window.press("enter")
+        assert "what earns points on Q1 has changed" in text
+        assert room.book.scores.history(number) == []
+        text = await window.press("u")
+        assert window.number == number and "Points 2 of 2, from your ticks" in text
+        await window.press("enter")
+        assert room.book.scores.history(number)[-1].points == 2
+
+
+async def test_leaving_gives_everything_back(room: Room) -> None:
+    async with room.open() as window:
+        await window.press("1", "escape")
+        await window.settle()
+        assert {each["q1"].holder for each in room.book.scores.standing().values()} == {None}
+        await window.press("ctrl+q")
+        assert "1 items are begun" in window.text
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_every_question_of_everybody_is_drawn_whole(room: Room, lang: str, size: tuple[int, int]) -> None:
+    for question in questions_of(room.lesson):
+        async with room.open(lang=lang, size=size, question=question) as window:
+            for _ in range(LEARNERS):
+                rows = window.text.split("\n")
+                assert len(rows) == size[1] and ("Points" in window.text or "得分" in window.text)
+                await window.press("f2")
+                await window.press("o")
+                await window.press("escape")
+                await window.press("s")
+
+
+async def test_what_a_learner_wrote_is_never_markup_or_control(
+    tmp_path: Path, lesson: Lesson, files: list[bytes]
+) -> None:
+    body = json.loads(files[0])["body"]
+    words = "[bold]a[/bold] \x1b[31mred\u202e {2 mine} "
+    body["answers"]["q1"]["text"] = words
+    body["answers"]["q1"]["sha256"] = submission.text_hash(words)
+    body["evidence"]["E1"] = {"record": {"claims": 3, "environment": ["\x1b]0;x\x07"], "observed": {"a": [{}]}}}
+    body["predictions"] = {"\x1b[2J": {"x": [1, None]}}
+    room = Room(tmp_path, lesson, [submission.seal(body)])
+    async with room.open() as window:
+        text = window.text
+        assert "[bold]a[/bold] \\x1b[31mred\\u202e {2 mine}" in text and "\x1b" not in text
+        assert "\x1b" not in await window.press("o")
+    room.book.close()
