@@ -149,9 +149,9 @@ class _Worker:
 
     def close(self) -> None:
         """End the process, whatever it does; its sandbox ends with it."""
-        self.pipe.close()
         self._process.kill()
         self._process.join()
+        self.pipe.close()
         self._process.close()
 
 
