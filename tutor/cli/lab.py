@@ -1,4 +1,4 @@
-"""`lab FILE`: a function of your own under torch.compile, call by call, beside eager."""
+"""`lab FILE`: a function of your own under torch.compile, call by call, beside eager. `--kernel` is `lab_kernel`'s."""
 
 from __future__ import annotations
 
@@ -23,7 +23,16 @@ FILE_MAX = 1 << 20
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:
-    """Run FILE's calls. Raises Stop."""
+    """Run FILE's calls, or look into a kernel. Raises Stop."""
+    if args.kernel is not None:
+        if args.file is not None:
+            raise Stop("inside.both")
+        from tutor.cli import lab_kernel
+
+        return lab_kernel.run(context, args, out)
+    stray = [name for name in ("target", "warps", "set", "stage") if getattr(args, name)]
+    if stray:
+        raise Stop("inside.only-kernel", what=f"--{stray[0]}")
     if args.file is None:
         raise Stop("lab_file.no-file")
     path = Path(args.file).absolute()
