@@ -45,7 +45,7 @@ def observed(name: str, **changes: Any) -> list[dict[str, Any]]:
     demo = importlib.import_module(name)
     for what, value in changes.items():
         setattr(demo, what, value)
-    for part in ("machine", "probe", "timing"):  # As the parent loads them for its child.
+    for part in ("machine", "gpus", "probe", "timing"):  # As the parent loads them for its child.
         sys.modules[f"tutor_lab_{part}"] = importlib.import_module(f"tutor.lab.{part}")
     voice: Any = Heard()
     lab = importlib.import_module("tutor.lab.child").Lab(voice, "cpu")

@@ -98,15 +98,22 @@ CALL = "the call"
 
 
 def trace(call: Side, device: str) -> list[Any]:
-    """torch's profiler events of one call, which is itself the event CALL, until the device was done."""
+    """torch's profiler events of one call, which is itself the event CALL, until the device was done.
+
+    The first launch under a profiler waits milliseconds for its buffers, so a call before this one pays for that.
+    """
     from torch.profiler import ProfilerActivity, profile, record_function
 
     kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device == "cuda" else [])]
     with profile(activities=kinds) as seen:
+        call()
+        settle(device)
         with record_function(CALL):
             call()
         settle(device)
-    return list(seen.events())
+    events = list(seen.events())
+    began = min(event.time_range.start for event in events if event.name == CALL)
+    return [event for event in events if event.time_range.start >= began]
 
 
 def kernels(call: Side) -> list[tuple[str, float]]:
@@ -116,11 +123,15 @@ def kernels(call: Side) -> list[tuple[str, float]]:
 
 def gpu_work(events: Sequence[Any]) -> list[tuple[str, float]]:
     """What a GPU did in these events, copies and fills too, in order: name and microseconds."""
-    # A region that was named on the CPU may show up on the GPU's side again, as a bracket around its kernels.
-    names = {event.name for event in events if event.device_type.name == "CPU"}
-    found = [event for event in events if event.device_type.name == "CUDA" and event.name not in names]
+    found = [event for event in events if event.device_type.name == "CUDA" and not _is_bracket(event)]
     found.sort(key=lambda event: event.time_range.start)
     return [(event.name, float(event.time_range.elapsed_us())) for event in found]
+
+
+def _is_bracket(event: Any) -> bool:
+    """A region that was named on the CPU shows up on the GPU's side again, around its kernels. Names alone do not tell
+    it from work: a kernel of Triton's has the name of the CPU's event that launches it."""
+    return event.name == CALL or bool(getattr(event, "is_user_annotation", False))
 
 
 def settle(device: str) -> None:

@@ -28,7 +28,10 @@ def floor_of(x: torch.Tensor, residual: torch.Tensor) -> Side:
 
 
 def replay_of(side: Side) -> Side:
-    """The replay of `side` as a CUDA graph, recorded after warm-up calls; it writes to the same memory each time."""
+    """The replay of `side` as a CUDA graph, recorded after warm-up calls; it writes to the same memory each time.
+
+    The replay keeps `side`: what a graph reads and writes is not the graph's own, and is gone when nobody holds it.
+    """
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -38,7 +41,10 @@ def replay_of(side: Side) -> Side:
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         side()
-    replay: Side = graph.replay
+
+    def replay(_kept: Side = side) -> None:
+        graph.replay()
+
     return replay
 
 
