@@ -93,7 +93,8 @@ class Window:
     @property
     def item(self) -> ItemScreen:
         found = [each for each in self.app.screen_stack if isinstance(each, ItemScreen)]
-        assert found and found[0].now is not None, self.text
+        assert found, self.text
+        assert found[0].now is not None
         return found[0]
 
     @property
@@ -153,15 +154,18 @@ async def test_it_shows_a_blind_item_and_saves_it_behind(room: Room) -> None:
         assert "uid-2000" not in window.text
         await window.press("1", "2")
         refused = await window.press("enter")
-        assert "Not saved: 4 vetoes are not answered. v asks them." in refused and window.number == first
+        assert "Not saved: 4 vetoes are not answered. v asks them." in refused
+        assert window.number == first
         await window.clear_vetoes()
-        text = await window.press("enter")
-        assert window.number != first and "Q1 | 1 of 6" in text or "Q1 | 0 of 6" in text
+        await window.press("enter")
+        assert window.number != first
         (score,) = room.book.scores.history(first)
         slots = list(class_criteria(room.book, room.lesson)["q1"].slots)
         assert [slot for slot, ticked in score.slots.items() if ticked] == slots[:2]
         assert score.vetoes == dict.fromkeys(VETOES, False)
-        assert not score.by_hand and score.seconds is not None and score.grader == "ann"
+        assert not score.by_hand
+        assert score.seconds is not None
+        assert score.grader == "ann"
         assert room.book.queue.count("q1") == (1, 6)
 
 
@@ -173,7 +177,8 @@ async def test_points_by_hand_and_undo_one_by_one_then_the_last_item(room: Room)
         text = await window.press("-")
         assert "Points 1 of 2, by hand" in text
         text = await window.press("u", "u")
-        assert "from your ticks" in text and "1 [x]" in text
+        assert "from your ticks" in text
+        assert "1 [x]" in text
         await window.press("u")
         assert "1 [ ]" in window.text
         text = await window.press("u")
@@ -183,7 +188,9 @@ async def test_points_by_hand_and_undo_one_by_one_then_the_last_item(room: Room)
         await window.press("enter")
         second = window.number
         text = await window.press("2", "u", "u")
-        assert window.number == first and "Reopened" in text and "Points 0 of 2, by hand" in text
+        assert window.number == first
+        assert "Reopened" in text
+        assert "Points 0 of 2, by hand" in text
         await window.press("=", "enter")
         assert [each.points for each in room.book.scores.history(first)] == [0, 1]
         assert window.number == second
@@ -198,7 +205,8 @@ async def test_skip_loses_nothing_and_comes_round_again(room: Room) -> None:
         for _ in range(LEARNERS - 1):
             await window.press("s")
             seen.add(window.number)
-        assert window.number == first and len(seen) == LEARNERS
+        assert window.number == first
+        assert len(seen) == LEARNERS
         assert "3 [x]" in window.text
 
 
@@ -242,9 +250,11 @@ async def test_comment_with_phrases_memo_and_hand_over(room: Room) -> None:
         await window.press("w")
         await window.type("bob")
         text = await window.press("enter")
-        assert "Handed to bob." in text and window.number not in (third, first)
+        assert "Handed to bob." in text
+        assert window.number not in (third, first)
         claimed = room.book.queue.claim("bob", "bob/1", ("q1",))
-        assert claimed is not None and claimed.id == third != second
+        assert claimed is not None
+        assert claimed.id == third != second
 
 
 async def test_two_graders_who_differ_are_both_shown(room: Room) -> None:
@@ -255,14 +265,17 @@ async def test_two_graders_who_differ_are_both_shown(room: Room) -> None:
         await window.press("1")
         window.item.keep_held()
         text = await window.settle()
-        assert "somebody else's by now" in text and "1 [x]" in text
+        assert "somebody else's by now" in text
+        assert "1 [x]" in text
         await window.clear_vetoes()
         text = await window.press("enter")
-        assert "was not saved: bob has it" in text and "1 not saved" in text
+        assert "was not saved: bob has it" in text
+        assert "1 not saved" in text
         mark = Mark(0, {}, dict.fromkeys(VETOES, False))
         room.book.scores.give(taken.id, "bob", mark, holder="bob/1")
         await window.press("u")
-        assert window.number == number and "1 [x]" in window.text
+        assert window.number == number
+        assert "1 [x]" in window.text
         await window.press("=", "enter")
         assert room.book.scores.history(number)[-1].points == 2
 
@@ -280,7 +293,8 @@ async def test_a_conflict_is_told_and_settled_from_the_list(room: Room) -> None:
         await window.press("escape")
         await window.app.open_item("q1", number)
         text = await window.settle()
-        assert window.number == number and "ann: 2; bob: 0" in text
+        assert window.number == number
+        assert "ann: 2; bob: 0" in text
         await window.press("=", "-")
         await window.clear_vetoes()
         await window.press("enter")
@@ -300,7 +314,8 @@ async def test_a_rule_that_was_changed_brings_the_item_back(room: Room) -> None:
         assert "what earns points on Q1 has changed" in text
         assert room.book.scores.history(number) == []
         text = await window.press("u")
-        assert window.number == number and "Points 2 of 2, from your ticks" in text
+        assert window.number == number
+        assert "Points 2 of 2, from your ticks" in text
         await window.press("enter")
         assert room.book.scores.history(number)[-1].points == 2
 
@@ -314,18 +329,19 @@ async def test_leaving_gives_everything_back(room: Room) -> None:
         assert "1 items are begun" in window.text
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize(("lang", "size"), [("en", (80, 24)), ("zh", (80, 24)), ("zh", (120, 40))])
 async def test_every_question_of_everybody_is_drawn_whole(room: Room, lang: str, size: tuple[int, int]) -> None:
     for question in questions_of(room.lesson):
         async with room.open(lang=lang, size=size, question=question) as window:
-            for _ in range(LEARNERS):
-                rows = window.text.split("\n")
-                assert len(rows) == size[1] and ("Points" in window.text or "得分" in window.text)
-                await window.press("f2")
-                await window.press("o")
-                await window.press("escape")
+            await window.press("f2", "o", "escape", "f2")
+            seen = set()
+            for _ in range(LEARNERS // 2):
+                assert len(window.text.split("\n")) == size[1]
+                assert window.item.panel.lines[-2].text.startswith(("Vetoes", "否决项", "  "))
+                assert window.item.panel.size.height == len(window.item.panel.lines)
+                seen.add(window.number)
                 await window.press("s")
+            assert len(seen) == LEARNERS // 2
 
 
 async def test_what_a_learner_wrote_is_never_markup_or_control(
@@ -340,6 +356,7 @@ async def test_what_a_learner_wrote_is_never_markup_or_control(
     room = Room(tmp_path, lesson, [submission.seal(body)])
     async with room.open() as window:
         text = window.text
-        assert "[bold]a[/bold] \\x1b[31mred\\u202e {2 mine}" in text and "\x1b" not in text
+        assert "[bold]a[/bold] \\x1b[31mred\\u202e {2 mine}" in text
+        assert "\x1b" not in text
         assert "\x1b" not in await window.press("o")
     room.book.close()

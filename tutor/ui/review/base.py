@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from inspect import isawaitable
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, cast
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -64,7 +64,7 @@ class ReviewBase(Screen[None]):
     drawn (`refill`). Esc is `do_back`."""
 
     KEYS: ClassVar[tuple[ReviewKey, ...]] = ()
-    SECTION: ClassVar[str] = "review"
+    SECTION: ClassVar[Literal["review", "class_screens"]] = "review"
     BINDINGS = [
         Binding("escape", "escape", priority=True, show=False),
         *(Binding(key, f"hot('{key}')", priority=True, show=False) for key in ("f1", "f2", "f9", "ctrl+g", "ctrl+l")),
@@ -117,7 +117,10 @@ class ReviewBase(Screen[None]):
         return self.app.size.width >= WIDE
 
     def tr(self, key: str, /, **args: str | int | float) -> str:
-        return text(self.lang, f"{self.SECTION}.{key}", **args)
+        return text(self.lang, self._key(key), **args)
+
+    def _key(self, name: str) -> str:
+        return f"review.{name}" if self.SECTION == "review" else f"class_screens.{name}"
 
     def can(self, name: str) -> bool:  # noqa: ARG002
         """Whether a command works now: the key line shows it only then."""
@@ -135,11 +138,12 @@ class ReviewBase(Screen[None]):
         """Top row and key line as things are now."""
         self.top.set_parts(self.head())
         shown = [key for key in (*self.KEYS, *COMMON) if key.line and self.can(key.id)]
-        self.keys.set_keys([Key(key.id, f"{key.shown} {self._words(key)}") for key in shown])
+        self.keys.set_keys([Key(key.id, f"{key.shown} {self._words(key, self.lang)}") for key in shown])
 
-    def _words(self, key: ReviewKey) -> str:
-        section = "review" if key in COMMON else self.SECTION
-        return text(self.lang, f"{section}.do_{key.id}")
+    def _words(self, key: ReviewKey, lang: Lang) -> str:
+        """What a key does, for the key line and the help."""
+        name = f"do_{key.id}"
+        return text(lang, f"review.{name}" if key in COMMON else self._key(name))
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 
@@ -210,8 +214,7 @@ class ReviewBase(Screen[None]):
         def lines(lang: Lang, width: int) -> list[Line]:
             out: list[Line] = []
             for key in (*self.KEYS, *COMMON):
-                section = "review" if key in COMMON else self.SECTION
-                words = text(lang, f"{section}.do_{key.id}")
+                words = self._words(key, lang)
                 out += wrap([(f"{key.shown:<8}", "strong"), (words, "plain")], width, rest=" " * 8)
             return [*out, line(), *wrap([(text(lang, "review.help-note"), "plain")], width)]
 
