@@ -73,10 +73,3 @@ def table_row(grade: Grade, lesson: Lesson) -> dict[str, str | int | None]:
         "state": state,
         "handed_in": row.handed_in,
     }
-
-
-def csv_cell(value: str | int | None) -> str | int:
-    """A cell that no spreadsheet takes for a formula: names come from learners."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return "" if value is None else value

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +12,10 @@ from tutor import catalog, class_book, intake
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.exchange import ClassFolder, ExchangeError
-from tutor.grades import csv_cell
 from tutor.line_file import write_whole
 from tutor.model import Lesson
 from tutor.paths import why
+from tutor.table import csv_bytes
 
 if TYPE_CHECKING:
     from tutor.gradebook.book import Gradebook
@@ -90,11 +88,7 @@ def saying_why() -> Iterator[None]:
 
 def write_csv(path: str, head: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> None:
     """A table for a spreadsheet, put in place at once. Raises Stop."""
-    text = io.StringIO(newline="")
-    table = csv.writer(text)
-    table.writerow(head)
-    table.writerows([csv_cell(cell) for cell in row] for row in rows)
     try:
-        write_whole(Path(path), text.getvalue().encode("utf-8", "backslashreplace"))
+        write_whole(Path(path), csv_bytes(head, rows))
     except OSError as error:
         raise Stop("class.csv-failed", path=path, why=why(error)) from error

@@ -1,0 +1,317 @@
+"""The list of the class: where everybody stands, and from it a review, a re-grade, other criteria, publishing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.widget import Widget
+
+from tutor import feedback, intake
+from tutor.exchange import ExchangeError
+from tutor.gradebook.queue import LeaseLost
+from tutor.grades import grades
+from tutor.intake import questions_of
+from tutor.literals import safe_text
+from tutor.model import Message
+from tutor.strings import say, text
+from tutor.ui.lines import Part
+from tutor.ui.review.base import ReviewKey
+from tutor.ui.review.class_screen import ClassScreen
+from tutor.ui.review.list_rows import (
+    ClassRow,
+    Counts,
+    ListLines,
+    class_rows,
+    column_head,
+    counted,
+    notes_of,
+    question_label,
+)
+from tutor.ui.theme import ThemeName
+from tutor.ui.widgets.bars import Bar
+from tutor.ui.widgets.lines_view import LinesView
+
+if TYPE_CHECKING:
+    from tutor.ui.review.regrading import Regrading
+
+
+class ClassList(ClassScreen):
+    """One row a learner. `chosen` is the question that Enter opens, None for the row's first open one."""
+
+    KEYS = (
+        ReviewKey("open", ("enter", "i"), "Enter"),
+        ReviewKey("stop", ("x",), "x"),
+        ReviewKey("find", ("/",), "/"),
+        ReviewKey("view", ("v",), "v"),
+        ReviewKey("left", ("h", "left"), "h", line=False),
+        ReviewKey("right", ("l", "right"), "l"),
+        ReviewKey("regrade", ("R",), "R"),
+        ReviewKey("criteria", ("E",), "E"),
+        ReviewKey("publish", ("P",), "P"),
+        ReviewKey("hand_over", ("w",), "w"),
+        ReviewKey("figures", ("f",), "f"),
+        ReviewKey("take_in", ("u",), "u"),
+    )
+
+    def __init__(self, theme: ThemeName) -> None:
+        super().__init__(theme)
+        self.columns = Bar(theme)
+        self.view = LinesView(theme, id="rows")
+        self.everybody: list[ClassRow] = []
+        self.only_needing = False
+        self.chosen: str | None = None
+        self.loaded = False
+        self.regrading: Regrading | None = None
+        self._counts: Counts | None = None
+        self._found = ""
+
+    def body(self) -> Iterator[Widget]:
+        yield self.columns
+        yield self.view
+
+    def on_mount(self) -> None:
+        self.view.focus()
+
+    def on_screen_resume(self) -> None:
+        self.load()
+
+    def on_unmount(self) -> None:
+        if self.regrading is not None:
+            self.regrading.abandon()
+
+    @property
+    def questions(self) -> list[str]:
+        return list(questions_of(self.review.lesson))
+
+    @property
+    def row(self) -> ClassRow | None:
+        """The row under the cursor."""
+        lines = self.view.lines
+        return lines.rows[self.view.at] if isinstance(lines, ListLines) and 0 <= self.view.at < len(lines) else None
+
+    # --- what is shown ------------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Read the gradebook again; the cursor stays on its learner."""
+        book = self.review.book
+        self.review.call(lambda: class_rows(grades(book), book.refused()), self._loaded)
+
+    def _loaded(self, rows: list[ClassRow]) -> None:
+        self.everybody, self.loaded = rows, True
+        self._counts = counted(rows, self.questions)
+        self.refill()
+        self.draw_bars()
+
+    def refill(self) -> None:
+        if not self.loaded:
+            self.say(self.tr("looking"))
+            return
+        before = self.row
+        grader, width = self.review.grader, self.view.size.width or self.app.size.width
+        shown = [row for row in self.everybody if not self.only_needing or row.needs(grader)]
+        self.view.lines = ListLines(shown, self.questions, grader, self.lang, width)
+        self.columns.set_parts(column_head(self.questions, self.chosen, self.lang))
+        at = next((n for n, row in enumerate(shown) if before is not None and row.id == before.id), -1)
+        self.view.point(at if at >= 0 else min(max(self.view.at, 0), len(shown) - 1))
+        if not shown:
+            self.say(self.tr("none-needing" if self.everybody else "nobody"))
+
+    def head(self) -> Sequence[Part]:
+        counts = self._counts
+        parts: list[Part] = [
+            ("> ", "strong"),
+            (self.tr("title", name=safe_text(self.review.folder.path.name, 24)), "title"),
+        ]
+        if counts is None:
+            return parts
+        words = [self.tr("handed-in", count=counts.handed_in)]
+        words.append("  ".join(f"{question_label(q, self.lang)} {n}/{of}" for q, (n, of) in counts.done.items()))
+        for name in ("refused", "conflicts", "asks", "second"):
+            if getattr(counts, name):
+                words.append(self.tr(f"count-{name}", count=getattr(counts, name)))
+        if self.only_needing:
+            words.append(self.tr("only-needing"))
+        return [*parts, ("  " + " | ".join(words), "plain")]
+
+    def can(self, name: str) -> bool:
+        if name == "stop":
+            return self.regrading is not None
+        if name in ("open", "find", "view", "left", "right", "hand_over", "publish", "regrade", "criteria"):
+            return self.loaded and bool(self.everybody)
+        return True
+
+    # --- moving -------------------------------------------------------------------------------------------------------
+
+    def do_left(self) -> None:
+        self._choose(-1)
+
+    def do_right(self) -> None:
+        self._choose(1)
+
+    def _choose(self, step: int) -> None:
+        places: list[str | None] = [None, *self.questions]
+        self.chosen = places[(places.index(self.chosen) + step) % len(places)]
+        self.columns.set_parts(column_head(self.questions, self.chosen, self.lang))
+        self.say(
+            self.tr("chosen", question=question_label(self.chosen, self.lang))
+            if self.chosen
+            else self.tr("chosen-none")
+        )
+
+    def do_view(self) -> None:
+        self.only_needing = not self.only_needing
+        self.say("")
+        self.refill()
+
+    def do_find(self) -> None:
+        self.review.ask_line(self.tr("find"), self._find, self._found)
+
+    def _find(self, words: str) -> None:
+        self._found, wanted = words, words.strip().casefold()
+        lines = self.view.lines
+        for number in (*range(self.view.at + 1, len(lines)), *range(self.view.at + 1)):
+            if wanted and wanted in lines[number].text.casefold():
+                self.view.point(number)
+                return
+        self.say(self.tr("not-found", words=safe_text(words, 40)), "caution")
+
+    def do_back(self) -> None:
+        self.do_hint_quit()
+
+    # --- a row --------------------------------------------------------------------------------------------------------
+
+    async def do_open(self) -> None:
+        """Review the row's question; what cannot be reviewed is said whole."""
+        row = self.row
+        if row is None:
+            return
+        question = self.chosen or row.question(self.questions)
+        if question is None or question not in row.items:
+            self.say(" ".join(notes_of(row, self.questions, self.review.grader, self.lang)), "caution")
+            return
+        self.say("")
+        await self.review.open_item(question, row.items[question].item)
+
+    @on(LinesView.Picked)
+    async def _picked(self) -> None:
+        self.draw_bars()
+
+    def do_hand_over(self) -> None:
+        row = self.row
+        question = row and (self.chosen or row.question(self.questions))
+        if row is None or question is None or question not in row.items:
+            self.say(self.tr("nothing-to-hand"), "caution")
+            return
+        label = self.tr("hand-ask", blind=row.blind, question=question_label(question, self.lang))
+        number = row.items[question].item
+
+        def give(to: str) -> None:
+            queue, grader, holder = self.review.book.queue, self.review.grader, self.review.holder
+
+            def work() -> None:
+                queue.claim_this(number, grader, holder)
+                queue.hand_over(number, holder, to.strip())
+
+            def done(_: None) -> None:
+                self.say(
+                    text(self.lang, "class.handed-over", learner=row.blind, question=question, grader=safe_text(to, 40))
+                )
+                self.load()
+
+            if to.strip():
+                self.review.call(work, done, self._refused)
+
+        self.review.ask_line(label, give)
+
+    def _refused(self, error: Exception) -> None:
+        from tutor.ui.review.app import refusal
+
+        assert isinstance(error, LeaseLost) or hasattr(error, "message")
+        self.say(refusal(error), "caution")  # type: ignore[arg-type]
+        self.load()
+
+    # --- the class ----------------------------------------------------------------------------------------------------
+
+    def do_take_in(self) -> None:
+        """Look into the inbox, and at the gradebook again."""
+        review = self.review
+
+        def work() -> intake.Taken | Message:
+            try:
+                return intake.take_in(review.folder, review.book, review.lesson)
+            except ExchangeError as error:
+                return error.message
+
+        def done(taken: intake.Taken | Message) -> None:
+            if isinstance(taken, Message):
+                self.say(taken, "caution")
+            else:
+                self.say(text(self.lang, "class.took", new=taken.new, refused=taken.refused))
+            self.load()
+
+        review.call(work, done)
+
+    def do_criteria(self) -> None:
+        from tutor.ui.review.criteria_edit import CriteriaScreen
+
+        self.app.push_screen(CriteriaScreen(self.theme_name, self.chosen or self.questions[0]))
+
+    def do_figures(self) -> None:
+        from tutor.ui.review.figures import FiguresScreen
+
+        self.app.push_screen(FiguresScreen(self.theme_name))
+
+    def do_publish(self) -> None:
+        """Say what learners would be told that they were not told before; then, if wanted, tell them."""
+
+        def preview(told: dict[str, feedback.Published] | Message) -> None:
+            if isinstance(told, Message):
+                self.say(told, "caution")
+            elif not told:
+                self.say(self.tr("publish-nothing"))
+            else:
+                changed, final = sum(each.changed for each in told.values()), sum(each.final for each in told.values())
+                question = self.tr("publish-ask", count=len(told), changed=changed, final=final)
+                self.review.ask(question, lambda: self.review.call(lambda: self._publish(True), published))
+
+        def published(told: dict[str, feedback.Published] | Message) -> None:
+            if isinstance(told, Message):
+                self.say(told, "caution")
+            else:
+                final = sum(each.final for each in told.values())
+                self.say(text(self.lang, "class.feedback-written", count=len(told), final=final), "good")
+            self.load()
+
+        self.review.call(lambda: self._publish(False), preview)
+
+    def _publish(self, really: bool) -> dict[str, feedback.Published] | Message:
+        try:
+            return feedback.publish(self.review.folder, self.review.book, self.review.lesson, really=really)
+        except ExchangeError as error:
+            return error.message
+
+    # --- the machine's points -----------------------------------------------------------------------------------------
+
+    def do_regrade(self) -> None:
+        if self.regrading is None:
+            self.review.ask(self.tr("regrade-ask"), self._regrade)
+
+    def _regrade(self) -> None:
+        from tutor.ui.review.regrading import Regrading
+
+        self.regrading = Regrading(self)
+        self.regrading.start()
+
+    def do_stop(self) -> None:
+        if self.regrading is not None:
+            self.regrading.stop()
+
+    def regraded(self, words: str | Message) -> None:
+        """The re-grade has ended; changed results are shown before they are taken."""
+        self.regrading = None
+        said = words if isinstance(words, str) else say(self.lang, words)
+        self.review.say(said)
+        self.draw_bars()
+        self.load()
