@@ -215,13 +215,10 @@ def proposing(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Workers:
         def __init__(self, *_: object) -> None:
-            self.waiting: list[Any] = []
+            pass
 
-        def add(self, todo: Any) -> None:
-            self.waiting.append(todo)
-
-        def next(self) -> tuple[Any, CheckReport]:
-            return self.waiting.pop(0), report
+        def reports(self, todos: Iterator[Any]) -> Iterator[tuple[Any, CheckReport]]:
+            return ((todo, report) for todo in todos)
 
         def close(self) -> None:
             pass
