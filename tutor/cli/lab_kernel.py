@@ -143,6 +143,4 @@ def _end(looks: Looks, kernel: Kernel, args: argparse.Namespace, outcome: Outcom
         raise Stop("inside.no-tool", Exit.UNAVAILABLE, **said)
     own = kernel.title is None or args.set
     code = Exit.FAILS if own else Exit.UNAVAILABLE
-    if kind == "file":
-        said["file"] = kernel.place["file"]
     raise Stop(f"inside.problem-{kind}", code, **said)

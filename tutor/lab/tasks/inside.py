@@ -123,10 +123,10 @@ def load(asked: Mapping[str, Any]) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
-        raise Problem("file", line=error.lineno or 0, why=said(error)) from error
+        raise Problem("file", file=str(path), line=error.lineno or 0, why=said(error)) from error
     except Exception as error:
         lines = [step.lineno for step in traceback.extract_tb(error.__traceback__) if step.filename == str(path)]
-        raise Problem("file", line=(lines or [0])[-1] or 0, why=said(error)) from error
+        raise Problem("file", file=str(path), line=(lines or [0])[-1] or 0, why=said(error)) from error
     return module
 
 

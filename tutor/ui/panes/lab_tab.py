@@ -16,7 +16,7 @@ from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 
-VIEWS = ("demos", "requests", "breaks", "layers", "evidence")
+VIEWS = ("demos", "requests", "breaks", "layers", "inside", "evidence")
 
 
 class LabTab(Pane):
@@ -65,11 +65,12 @@ class LabTab(Pane):
         # Imported when opened, as the tabs are.
         from tutor.ui.panes.lab_breaks import BreaksView
         from tutor.ui.panes.lab_evidence import EvidenceView
+        from tutor.ui.panes.lab_inside import InsideView
         from tutor.ui.panes.lab_layers import LayersView
         from tutor.ui.panes.lab_requests import RequestsView
 
         kinds: dict[str, type[LabView]] = {
-            view.place: view for view in (RequestsView, BreaksView, LayersView, EvidenceView)
+            view.place: view for view in (RequestsView, BreaksView, LayersView, InsideView, EvidenceView)
         }
         return kinds[name](self.store, self.theme_name)
 
