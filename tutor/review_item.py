@@ -12,7 +12,7 @@ from tutor.intake import questions_of
 from tutor.model import Lang, Lesson
 from tutor.review import Draft, start_from
 from tutor.rubric_model import Findings
-from tutor.submission import Submission
+from tutor.submission import Submission, Unacceptable
 
 if TYPE_CHECKING:
     from tutor.gradebook.book import Gradebook
@@ -56,8 +56,14 @@ class Loaded(NamedTuple):
 
 
 def load(book: Gradebook, lesson: Lesson, item: Item) -> Loaded:
-    """Everything of one item. Raises GradebookError."""
-    hand_in = submission.read(book.raw(item.submission))
+    """Everything of one item. Raises GradebookError, also for a hand-in that this version cannot read."""
+    from tutor.gradebook import GradebookError
+
+    try:
+        hand_in = submission.read(book.raw(item.submission))
+    except Unacceptable as error:
+        fields = {name: str(value) for name, value in error.message.args.items()}
+        raise GradebookError(error.message.key, **fields) from error
     question, name = item.question, rubric_name(item.question)
     answer = hand_in.answer(question)
     references = _references(lesson, name)

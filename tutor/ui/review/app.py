@@ -189,7 +189,9 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         self.leave()
 
     def leave(self) -> None:
-        """Give back what is held and go; ask first when something is not saved."""
+        """Give back what is held and go; ask first when something is not saved. An open field is closed first."""
+        if not isinstance(self.screen, ReviewBase):
+            return
         unsaved = len(self.sitting.kept)
         for screen in self.screen_stack:
             unsaved += getattr(screen, "unsaved", False) is True

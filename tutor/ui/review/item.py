@@ -60,7 +60,7 @@ class ItemScreen(ReviewBase):
         ReviewKey("undo", ("u",), "u"),
         ReviewKey("second", ("f",), "f"),
         ReviewKey("evidence", ("o",), "o"),
-        ReviewKey("swap", ("f2", "ctrl+t"), "F2"),
+        ReviewKey("swap", ("f2", "ctrl+t", "tab"), "F2"),
         ReviewKey("memo", ("m",), "m"),
         ReviewKey("hand_over", ("w",), "w"),
         ReviewKey("rerun", ("r",), "r"),
@@ -121,7 +121,7 @@ class ItemScreen(ReviewBase):
             return None
         try:
             return load(app.book, app.lesson, claimed)
-        except GradebookError:
+        except BaseException:
             app.book.queue.release(claimed.id, app.holder)
             raise
 
@@ -152,7 +152,7 @@ class ItemScreen(ReviewBase):
         from tutor.ui.review.app import refusal
 
         self._fetching = False
-        if self._awaiting:
+        if self._awaiting:  # otherwise it is asked for again when it is needed, and said then
             self._awaiting = False
             self._leave(say(self.lang, refusal(error)))
 
@@ -194,6 +194,7 @@ class ItemScreen(ReviewBase):
             self.say(words)
         self._told = False
         self.answer.go(0)
+        self.side.go(0)
         self.refill()
         self.draw_bars()
         self._fetch()
@@ -266,12 +267,15 @@ class ItemScreen(ReviewBase):
             return
         left = width // 2 if self.wide else width
         slots = list(self.draft.criteria.slots)
-        if self._swapped and not self.wide:
-            self.answer.show(side_lines(self.now, self.lang, left - 1))
+        mark = "> " if self.wide else ""
+        room, alone = left - 1 - len(mark), not self.wide
+        if self._swapped and alone:
+            self.answer.show(side_lines(self.now, self.lang, room, alone=True))
         else:
-            self.answer.show(answer_lines(self.now, slots, self.lang, left - 1))
+            self.answer.show(_pointed(answer_lines(self.now, slots, self.lang, room, alone=alone), mark, self._swapped))
         if self.wide:
-            self.side.show(side_lines(self.now, self.lang, width - left - 4))
+            beside = side_lines(self.now, self.lang, width - left - 4 - len(mark), alone=False)
+            self.side.show(_pointed(beside, mark, not self._swapped))
             self.divider.show([line(" | ")] * self.app.size.height)
         self._draw_panel()
 
@@ -288,8 +292,6 @@ class ItemScreen(ReviewBase):
             return bool(self.asked) and self.draft is not None
         if name == "more":
             return self.draft is not None and len(self.draft.criteria.slots) > 10
-        if name == "swap":
-            return not self.wide and self.now is not None
         known = {key.id for key in self.KEYS}
         return self.draft is not None or name == "back" or name not in known
 
@@ -603,9 +605,15 @@ class ItemScreen(ReviewBase):
     # --- looking ------------------------------------------------------------------------------------------------------
 
     def do_swap(self) -> None:
+        """The other one: it is shown, or where both are, it is the one that scrolls."""
         self._swapped = not self._swapped
-        self.answer.go(0)
+        if not self.wide:
+            self.answer.go(0)
         self.refill()
+
+    @property
+    def _scrolled(self) -> LinesView:
+        return self.side if self._swapped and self.wide else self.answer
 
     def do_evidence(self) -> None:
         loaded = self._now
@@ -619,22 +627,22 @@ class ItemScreen(ReviewBase):
         self.review.show_lines(title, lines)
 
     def do_down(self) -> None:
-        self.answer.scroll_rows(1)
+        self._scrolled.scroll_rows(1)
 
     def do_up(self) -> None:
-        self.answer.scroll_rows(-1)
+        self._scrolled.scroll_rows(-1)
 
     def do_page_down(self) -> None:
-        self.answer.scroll_page(1)
+        self._scrolled.scroll_page(1)
 
     def do_page_up(self) -> None:
-        self.answer.scroll_page(-1)
+        self._scrolled.scroll_page(-1)
 
     def do_home(self) -> None:
-        self.answer.go(0)
+        self._scrolled.go(0)
 
     def do_end(self) -> None:
-        self.answer.go(len(self.answer.lines))
+        self._scrolled.go(len(self._scrolled.lines))
 
     # --- running again ------------------------------------------------------------------------------------------------
 
@@ -678,6 +686,12 @@ class ItemScreen(ReviewBase):
             "old_ending": ending(old.ending, self.lang),
         }
         return self.tr("rerun-other", **new, **was)
+
+
+def _pointed(lines: list[Line], mark: str, other: bool) -> list[Line]:
+    """Lines behind a mark at the first one; `other`: behind as many blanks, since another pane has it."""
+    blank = " " * len(mark)
+    return [Line(((blank if n or other else mark, "strong"), *row.parts), row.item) for n, row in enumerate(lines)]
 
 
 def _judge(lesson: Lesson, loaded: Loaded) -> CheckReport | tuple[str, ...]:

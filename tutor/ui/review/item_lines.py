@@ -31,12 +31,13 @@ def _tr(lang: Lang) -> Callable[..., str]:
 # --- the answer -------------------------------------------------------------------------------------------------------
 
 
-def answer_lines(loaded: Loaded, slots: Sequence[str], lang: Lang, width: int) -> list[Line]:
-    """The answer with the finder's quotes marked, each by the number of its slot."""
+def answer_lines(loaded: Loaded, slots: Sequence[str], lang: Lang, width: int, *, alone: bool) -> list[Line]:
+    """The answer with the finder's quotes marked, each by the number of its slot; `alone`: nothing stands beside it."""
     tr = _tr(lang)
     numbers = [str(slots.index(slot) + 1) for slot in loaded.findings.slots if slot in slots]
     marks = tr("marks", slots=" ".join(sorted(numbers, key=int))) if numbers else tr("marks-none")
-    out = [line(("> ", "strong"), (fit(tr("answer-title", marks=marks), width - 2).rstrip(), "title"))]
+    title = tr("answer-title-alone" if alone else "answer-title", marks=marks)
+    out = [line((fit(title, width).rstrip(), "title"))]
     if not loaded.answer.strip():
         return [*out, *wrap([(tr("answer-empty"), "caution")], width, first="  ", rest="  ")]
     answer = loaded.hand_in.body["answers"].get(loaded.question)
@@ -82,8 +83,9 @@ def _marked(answer: str, findings: Findings, slots: Sequence[str]) -> Iterator[l
 # --- what stands beside it --------------------------------------------------------------------------------------------
 
 
-def side_lines(loaded: Loaded, lang: Lang, width: int) -> list[Line]:
-    """What needs an answer first, then the reference, evidence in short, what was changed, points so far, memos."""
+def side_lines(loaded: Loaded, lang: Lang, width: int, *, alone: bool) -> list[Line]:
+    """What needs an answer first, then what is known of the hand-in, and the reference, which is long; `alone`, it was
+    opened for the reference, which comes before the rest."""
     tr = _tr(lang)
     out: list[Line] = []
 
@@ -105,11 +107,13 @@ def side_lines(loaded: Loaded, lang: Lang, width: int) -> list[Line]:
         rows = [one for memo in loaded.memos for one in said(f"{_clock(memo.at)} {memo.grader}: {memo.text}")]
         add(tr("memos-title"), rows)
     reference = loaded.references.get(lang) or next(iter(loaded.references.values()), None)
-    add(tr("reference"), said(reference if reference is not None else tr("reference-none")))
+    shown = said(reference if reference is not None else tr("reference-none"))
+    if alone:
+        add(tr("reference"), shown)
     body = loaded.hand_in.body
     cited = [one for one in citations(loaded.answer) if one in body["evidence"]]
     counts = {"cited": len(cited), "all": len(body["evidence"]), "predictions": len(body["predictions"])}
-    out += [BLANK, *wrap([(tr("evidence-short", **counts), "plain")], width)]
+    out += [*([BLANK] if out else []), *wrap([(tr("evidence-short", **counts), "plain")], width)]
     for name in cited:
         out += _source(body["evidence"][name], name, lang, width)
     add(tr("after-title"), _after(loaded, lang, said))
@@ -121,6 +125,8 @@ def side_lines(loaded: Loaded, lang: Lang, width: int) -> list[Line]:
         words = tr("self-score", points=own["points"], most=loaded.most, rubric=safe_text(own["rubric"], 20))
     out += wrap([(words, "plain")], width)
     add(tr("history-title"), [one for words in _history(loaded.history, lang) for one in said(words)])
+    if not alone:
+        add(tr("reference"), shown)
     return out
 
 
