@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tutor import submission
 from tutor.class_criteria import class_criteria, rubric_of
 from tutor.criteria import Criteria
-from tutor.exchange import FILE_MODE, ClassFolder, ExchangeError, Receipt, Unreadable, read_stranger
+from tutor.exchange import FILE_MODE, ClassFolder, ExchangeError
 from tutor.grades import Grade, grades
 from tutor.intake import iso, questions_of
 from tutor.line_file import write_whole
 from tutor.model import Lesson
 from tutor.paths import why
+from tutor.returned import KIND
 from tutor.rubric_model import Kind
-from tutor.submission import Submission, Unacceptable, unseal
+from tutor.submission import Submission
 
 if TYPE_CHECKING:
     from tutor.gradebook.book import Gradebook
     from tutor.gradebook.scores import Score
-
-KIND = "torch-compile-tutor/feedback"
 
 
 class Published(NamedTuple):
@@ -109,19 +108,3 @@ def _question(last: Score, of: int, criteria: Criteria, lesson: Lesson) -> dict[
         "tradeoff": last.points == of if bare else Kind.TRADEOFF in kinds,
         "at": iso(last.at),
     }
-
-
-def fetch(folder: ClassFolder, receipt: Receipt) -> dict[str, Any] | None:
-    """The feedback to a hand-in, None as long as there is none. Raises ExchangeError when what is there is not the
-    instructor's, or not to this hand-in."""
-    path = folder.feedback / f"{receipt.reply}.json"
-    if not path.exists():
-        return None
-    try:
-        raw, info = read_stranger(str(path).encode(), submission.SIZE_MAX)
-        body: dict[str, Any] = unseal(raw)["body"]
-    except (Unreadable, Unacceptable):
-        raise ExchangeError("class.feedback-damaged", path=str(path)) from None
-    if info.st_uid != folder.owner or body.get("kind") != KIND or body.get("submission") != receipt.sha256:
-        raise ExchangeError("class.feedback-damaged", path=str(path))
-    return body

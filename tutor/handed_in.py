@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pwd
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +19,7 @@ from tutor.line_file import write_whole
 from tutor.model import Lesson, Message
 from tutor.paths import make_private, why
 from tutor.progress import Progress
+from tutor.session_lock import UNSUPPORTED
 from tutor.submission import Author, body_of, read, seal
 
 
@@ -83,6 +86,34 @@ def submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder)
     between the two finds out by the file's name whether it got there.
     """
     is_for(folder, lesson)
+    make_private(state / "handed-in")
+    with _alone(state / "handed-in"):
+        return _submit(progress, lesson, state, folder)
+
+
+@contextmanager
+def _alone(kept: Path) -> Iterator[None]:
+    """One hand-in at a time: two would take the same number. Raises ExchangeError while another one is under way."""
+    try:
+        fd = os.open(kept / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ExchangeError("class.unusable", path=str(kept), why=why(error)) from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        raise ExchangeError("handin.busy") from None
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:  # where there are no locks, it goes on without, as the session's does
+            os.close(fd)
+            raise ExchangeError("class.unusable", path=str(kept), why=why(error)) from error
+    try:
+        yield
+    finally:
+        os.close(fd)
+
+
+def _submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder) -> tuple[Receipt, list[Message]]:
     number = 1 + max((receipt.number for receipt in receipts(state)), default=0)
     made = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     reply = secrets.token_hex(16)
@@ -91,7 +122,6 @@ def submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder)
     receipt = Receipt(str(folder.path), folder.id, secret_name(), digest, number, made, reply)
     kept = state / "handed-in"
     note = kept / f"{number:04}.sending.json"
-    make_private(kept)
     try:
         write_whole(kept / f"{number:04}.json", raw)
         write_whole(note, json.dumps(receipt.to_data(), indent=1).encode())

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tutor import catalog, feedback, handed_in
+from tutor import catalog, handed_in, returned
 from tutor.cli.main import run
 from tutor.exchange import ClassFolder, Receipt
 from tutor.sandbox import Sandbox
@@ -134,11 +134,10 @@ def test_from_init_to_feedback(tutor: Tutor, place: str, tmp_path: Path) -> None
 
     told = tutor("class", "feedback", place, "--json")
     assert told.json[0]["final"] == 1
-    body = feedback.fetch(ClassFolder.open(Path(place)), receipt)
-    assert body is not None
-    assert body["questions"]["q1"]["points"] == 0
-    assert body["questions"]["q1"]["comment"] == "name the log \x1b[31m"
-    assert (body["final"], body["vetoes"]) == (True, ["guess"])
+    found = returned.find([receipt])
+    assert found is not None
+    assert (found.final, found.questions["q1"].points, found.questions["q1"].vetoes) == (True, 0, ("guess",))
+    assert found.questions["q1"].comment == "name the log \x1b[31m"
     assert stat.S_IMODE((Path(place) / "feedback").stat().st_mode) == 0o711
 
     figures = tutor("class", "figures", place, "--json").json[0]

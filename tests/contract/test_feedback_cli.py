@@ -38,7 +38,9 @@ def test_from_a_hand_in_to_the_queue_again(
     ask = ("look-again", "--question", "q1", "--why", "I name the log in line 2 \x1b[31m")
     assert "handed in nothing" in tutor("feedback")[1]
     tutor("class", "init", place)
-    tutor("submit", "--to", place)
+    assert "Where to?" in tutor("submit")[1]
+    assert tutor("submit", "--to", place)[0] == 0
+    assert tutor("submit")[0] == 0, "the folder is remembered"
     assert "no feedback yet" in tutor("feedback")[1]
     code, said = tutor(*ask)
     assert (code, "no published score" in said) == (2, True)
@@ -68,6 +70,6 @@ def test_from_a_hand_in_to_the_queue_again(
     assert again["refused"] == listed["refused"], "nothing is refused because it was taken before"
 
     tutor("submit", "--to", place)
-    assert "handed in number 2 since" in tutor("feedback")[1]
+    assert "handed in number 3 since" in tutor("feedback")[1]
     parts = {part["id"]: part for part in json.loads(tutor("status", "--json")[1])["parts"]}
     assert parts["q1"]["giver"] == "nobody", "what was final was of the hand-in before"

@@ -14,15 +14,18 @@ from tutor.submission import Unacceptable
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:
-    """Hand in. Raises Stop, StateError."""
-    if args.to is None:
+    """Hand in, without `--to` to the folder of the last time. Raises Stop, StateError."""
+    to = args.to or context.journal.progress.settings.get("class")
+    if not isinstance(to, str):
         raise Stop("class.submit-where")
     try:
-        folder = ClassFolder.open(Path(args.to))
+        folder = ClassFolder.open(Path(to))
         receipt, notices = handed_in.submit(context.journal.progress, context.lesson, context.folder, folder)
     except (ExchangeError, Unacceptable) as error:
         raise Stop.saying(error.message) from error
     if context.journal.read_only is None:
+        if receipt.folder != context.journal.progress.settings.get("class"):
+            context.journal.append("setting", name="class", value=receipt.folder)
         context.journal.append("handed_in", number=receipt.number, sha256=receipt.sha256)
     for notice in notices:
         out.hint(out.say(notice))
