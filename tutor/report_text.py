@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from tutor.literals import safe_text
 from tutor.model import Lang
+from tutor.scoring import who_words
 from tutor.strings import text
 
 FileKind = Literal["md", "html"]
@@ -94,7 +95,7 @@ def pieces(data: Mapping[str, Any], lang: Lang) -> Iterator[Piece]:
         yield _block("\n".join(part for part in (edge["line"], edge["why"]) if part))
     for answer in data["answers"]:
         if answer["text"].strip():
-            yield from _answer(answer, say)
+            yield from _answer(answer, say, lang)
     if data["evidence"]:
         yield Piece("heading", say("evidence"))
     for one in data["evidence"]:
@@ -106,7 +107,7 @@ def pieces(data: Mapping[str, Any], lang: Lang) -> Iterator[Piece]:
         yield Piece("line", row)
 
 
-def _answer(answer: Mapping[str, Any], say: Any) -> Iterator[Piece]:
+def _answer(answer: Mapping[str, Any], say: Any, lang: Lang) -> Iterator[Piece]:
     name = answer["id"].upper() if answer["question"] else say("explanation")
     yield Piece("heading", f"{name} {safe_text(answer['question'] or '', LINE)}".strip())
     yield _block(answer["text"])
@@ -127,7 +128,8 @@ def _answer(answer: Mapping[str, Any], say: Any) -> Iterator[Piece]:
             yield Piece("line", say("tick", slot=slot, words=words))
     final = answer["final"]
     if final is not None:
-        yield Piece("line", say("final-score", points=final["points"], who=final["who"], when=final["when"]))
+        who = who_words(final["who"], lang)
+        yield Piece("line", say("final-score", points=final["points"], who=who, when=final["when"]))
     for veto, yes in answer["vetoes"].items():
         yield Piece("line", say("veto-yes" if yes else "veto-no", veto=veto))
     for claim in answer["doubts"]:

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 from tutor import submission
 from tutor.exchange import ClassFolder, ExchangeError, Receipt, Unreadable, read_stranger
 from tutor.progress import Progress
+from tutor.scoring import INSTRUCTOR
 from tutor.submission import Unacceptable, unseal
 
 KIND = "torch-compile-tutor/feedback"
-#: Who gave a final score, as the learner is told: not which grader it was.
-WHO = "instructor"
 
 
 class Marked(NamedTuple):
@@ -136,7 +135,7 @@ def events(found: Feedback, progress: Progress) -> Iterator[tuple[str, dict[str,
             if now is not None:
                 yield "final", {"name": name, "points": None}
             continue
-        given = (one.points, WHO, one.at, one.chain, one.boundary, one.tradeoff, one.vetoes)
+        given = (one.points, INSTRUCTOR, one.at, one.chain, one.boundary, one.tradeoff, one.vetoes)
         if now is None or tuple(now) != given:
             fields = ("points", "who", "when", "chain", "boundary", "tradeoff", "vetoes")
             yield "final", {"name": name, **dict(zip(fields, given, strict=True)), "vetoes": list(one.vetoes)}

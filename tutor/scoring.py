@@ -7,12 +7,16 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from tutor.answers import Answer
-from tutor.model import Lesson, Message
+from tutor.model import Lang, Lesson, Message
 from tutor.progress import Progress
+from tutor.strings import text
 
 PASS_AT = 8
 #: Points of the given assertions.
 NORMAL = 2
+
+#: Who gave a final score, as the journal has it: the learner is not told which grader it was.
+INSTRUCTOR = "instructor"
 
 #: The vetoes of the lesson. The learner answers for each; an instructor has the last word.
 VETOES = ("guess", "isolation", "tail", "failure-path")
@@ -182,3 +186,8 @@ def _edge(progress: Progress) -> Part:
     elif not points:
         needs = Message("scoring.needs-edge-point")
     return Part("edge", points, 1, Giver.MACHINE if judged else Giver.NOBODY, needs)
+
+
+def who_words(who: str, lang: Lang) -> str:
+    """Who gave a final score, for a reader; a name that an older journal has stays as it is."""
+    return text(lang, "scoring.who-instructor") if who == INSTRUCTOR else who

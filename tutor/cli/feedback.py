@@ -10,6 +10,7 @@ from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.exchange import ExchangeError
 from tutor.returned import Feedback
+from tutor.scoring import INSTRUCTOR
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001
@@ -44,7 +45,7 @@ def _data(found: Feedback, context: Context) -> dict[str, object]:
         "total": found.total,
         "machine": {"normal": found.machine[0], "edge": found.machine[1]} if found.machine else None,
         "questions": {
-            name: {**one._asdict(), "giver": "final", "who": returned.WHO, "asked": name in asked}
+            name: {**one._asdict(), "giver": "final", "who": INSTRUCTOR, "asked": name in asked}
             for name, one in found.questions.items()
         },
     }

@@ -7,7 +7,7 @@ import argparse
 from tutor.cli.context import Context
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
-from tutor.scoring import Score, score
+from tutor.scoring import Score, score, who_words
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001
@@ -58,7 +58,8 @@ def _show(now: Score, caught: int, wrong: int, out: Output) -> None:
         words = [
             out.text(f"scoring.part-{part.id}"),
             f"{part.points}/{part.of}",
-            out.text(f"scoring.giver-{part.giver}") + (f" ({part.who}, {part.when})" if part.who else ""),
+            out.text(f"scoring.giver-{part.giver}")
+            + (f" ({who_words(part.who, out.lang)}, {part.when})" if part.who else ""),
             out.text("cli.status-caught", count=caught, of=wrong) if part.id == "edge" and caught else "",
             out.say(part.needs) if part.needs else "",
         ]
