@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
@@ -24,7 +25,7 @@ from tutor.ui.store import Store
 RIGHT = "guarded_shape, dtype, device"
 
 
-def text_of(app: TutorApp) -> str:
+def text_of(app: App[None]) -> str:
     """What the screen shows, a line per row."""
     strips = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip) for strip in strips)

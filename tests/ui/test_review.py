@@ -18,6 +18,7 @@ from tests.bench.make_class import hand_ins
 from tests.ui.learner_app import text_of
 from tutor import catalog, exchange, submission
 from tutor.class_criteria import change, class_criteria, read_rule
+from tutor.cli import main
 from tutor.cli.context import Context
 from tutor.cli.parser import parse
 from tutor.exchange import ClassFolder
@@ -329,7 +330,7 @@ async def test_leaving_gives_everything_back(room: Room) -> None:
         assert "1 items are begun" in window.text
 
 
-@pytest.mark.parametrize(("lang", "size"), [("en", (80, 24)), ("zh", (80, 24)), ("zh", (120, 40))])
+@pytest.mark.parametrize(("lang", "size"), [("en", (80, 24)), ("zh", (120, 40))])
 async def test_every_question_of_everybody_is_drawn_whole(room: Room, lang: str, size: tuple[int, int]) -> None:
     for question in questions_of(room.lesson):
         async with room.open(lang=lang, size=size, question=question) as window:
@@ -360,3 +361,50 @@ async def test_what_a_learner_wrote_is_never_markup_or_control(
         assert "\x1b" not in text
         assert "\x1b" not in await window.press("o")
     room.book.close()
+
+
+def test_what_is_no_class_or_no_terminal_is_refused_in_one_sentence(
+    room: Room, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for argv, words in (
+        (["review"], "Name its folder"),
+        (["review", str(tmp_path)], "class"),
+        (["review", str(room.folder.path)], "terminal"),
+    ):
+        assert main.run([*argv, "--lang", "en", "--state", str(tmp_path / "state")]) == 2
+        said = capsys.readouterr()
+        assert words in said.err
+        assert (said.out, said.err.count("\n")) == ("", 1)
+
+
+async def test_the_next_item_comes_behind_the_one_that_was_shown(room: Room) -> None:
+    async with room.open() as window:
+        places = [window.item.now.place if window.item.now else ""]
+        for _ in range(LEARNERS - 1):
+            await window.clear_vetoes()
+            await window.press("enter")
+            assert window.item.now is not None
+            places.append(window.item.now.place)
+        assert places == sorted(places)
+        await window.clear_vetoes()
+        assert "Q1: nothing is left for you here." in await window.press("enter")
+        assert room.book.queue.count("q1") == (LEARNERS, LEARNERS)
+        assert window.app.sitting.pace.typical is not None
+
+
+async def test_the_code_is_run_again_only_behind_walls(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tutor.regrade.sandbox_lacks", lambda: ("seccomp",))
+    async with room.open() as window:
+        await window.press("r")
+        await window.until(lambda: "sandbox lacks seccomp" in window.text)
+
+
+async def test_phrases_go_in_on_an_empty_line_only(room: Room) -> None:
+    room.book.scores.give(1, "bob", Mark(0, {}, dict.fromkeys(VETOES, False), "Say why."), why="review")
+    question = next(q for q, each in room.book.scores.standing(1).popitem()[1].items() if each.item == 1)
+    async with room.open(question=question) as window:
+        await window.press("c", "1")
+        await window.type(" 1")
+        await window.press("enter", "9", "1", "escape")
+        assert window.item.draft is not None
+        assert window.item.draft.given.comment == "Say why. 1\n91"

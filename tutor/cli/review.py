@@ -20,13 +20,13 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     """Show the class until it is left. Raises Stop."""
     if args.dir is None:
         raise Stop("review.no-dir")
-    trouble = terminal.preflight(sys.stdin, sys.stdout, sys.stderr, os.environ)
-    if trouble is not None:
-        raise Stop.saying(trouble)
     with saying_why():
         folder = ClassFolder.open(Path(args.dir))
     if not os.access(folder.private, os.R_OK | os.W_OK | os.X_OK):
         raise Stop("review.folder-not-yours", path=str(folder.path), owner=login_of(folder.owner))
+    trouble = terminal.preflight(sys.stdin, sys.stdout, sys.stderr, os.environ)
+    if trouble is not None:
+        raise Stop.saying(trouble)
     terminal.apply_textual_defaults(os.environ, plain_keys=args.plain_keys)
     with opened(args, out) as (folder, book, lesson, _):
         from tutor.ui.review.app import run as run_screen

@@ -1,0 +1,325 @@
+"""What a grader has before them: one item, the next ones ready, and how they go back. Drawn by `ItemScreen`.
+
+The gradebook's calls are done in the order in which they are asked (`ReviewApp.call`), so what a call finds is what the
+ones before it left.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from tutor.class_criteria import class_criteria
+from tutor.criteria import Criteria
+from tutor.gradebook.book import GradebookError
+from tutor.gradebook.queue import LEASE_S, LeaseLost
+from tutor.gradebook.scores import Mark, RuleChanged, Score
+from tutor.intake import EXPLANATION
+from tutor.literals import safe_text
+from tutor.review import Draft
+from tutor.review_item import Loaded, draft_of, load
+from tutor.strings import say, text
+from tutor.ui.lines import Role
+from tutor.ui.review.base import ReviewBase
+from tutor.ui.review.item_lines import conflict_words
+from tutor.ui.theme import ThemeName
+
+if TYPE_CHECKING:
+    from tutor.ui.review.app import ReviewApp
+
+#: What came of a save: the score and the one that it contradicts, or the rule that counts by now.
+Saved = tuple[Score, Score | None] | Criteria
+
+
+class ItemDesk(ReviewBase):
+    """Claims, saves and gives back. `now` and `draft` are None while the next item is looked for."""
+
+    def __init__(self, review: ReviewApp, theme: ThemeName, question: str) -> None:
+        super().__init__(theme)
+        self._review = review
+        self.question = question
+        self.now: Loaded | None = None
+        self.ahead: list[Loaded] = []
+        self.draft: Draft | None = None
+        self._began = 0.0
+        self._place = ""
+        """Where the item that was shown last stands in the queue: what comes next stands behind it."""
+        self._fetching = self._awaiting = False
+        self._unwritten = 0
+        self._told = False
+        """Whether something was said of the item before, which the next one leaves there."""
+
+    @property
+    def review(self) -> ReviewApp:
+        """Also in the gradebook's thread, and before the screen is shown."""
+        return self._review
+
+    @abstractmethod
+    def shown_anew(self) -> None:
+        """Another item is under review: draw it from its start."""
+
+    @property
+    def _draft(self) -> Draft:
+        assert self.draft is not None
+        return self.draft
+
+    @property
+    def _now(self) -> Loaded:
+        assert self.now is not None
+        return self.now
+
+    def _question_name(self) -> str:
+        return self.tr("explanation") if self.question == EXPLANATION else self.question.upper()
+
+    # --- getting items ------------------------------------------------------------------------------------------------
+
+    def begin(self, item: int | None) -> None:
+        """Claim this item, or the next one; the screen comes up when there is one."""
+        self.review.say(text(self.lang, "review.opening"))
+        self._fetching = self._awaiting = True
+        self.review.call(lambda: self._claim(item, ""), self._fetched, self._not_fetched)
+
+    def _claim(self, item: int | None, after: str) -> Loaded | None:
+        app = self.review
+        if item is None:
+            claimed = app.book.queue.claim(app.grader, app.holder, (self.question,), after)
+        else:
+            claimed = app.book.queue.claim_this(item, app.grader, app.holder)
+        if claimed is None:
+            return None
+        try:
+            return load(app.book, app.lesson, claimed)
+        except BaseException:
+            app.book.queue.release(claimed.id, app.holder)
+            raise
+
+    def _fetch(self) -> None:
+        """Have the next item ready before it is asked for."""
+        if not self._fetching and not self.ahead:
+            self._fetching = True
+            after = self._place
+            self.review.call(lambda: self._claim(None, after), self._fetched, self._not_fetched)
+
+    async def _fetched(self, loaded: Loaded | None) -> None:
+        self._fetching = False
+        if loaded is not None:
+            self.ahead.append(loaded)
+        if not self._awaiting:
+            if loaded is not None and not self.is_attached:  # the grader has left
+                self._give_back([self.ahead.pop().item.id])
+            return
+        self._awaiting = False
+        if self.ahead:
+            if not self.is_attached:
+                await self.review.push_screen(self)
+            self.show(self.ahead.pop(0))
+        else:
+            self._leave(text(self.lang, "review.nothing-left", question=self._question_name()))
+
+    def _not_fetched(self, error: GradebookError | LeaseLost) -> None:
+        from tutor.ui.review.app import refusal
+
+        self._fetching = False
+        if self._awaiting:  # otherwise it is asked for again when it is needed, and said then
+            self._awaiting = False
+            self._leave(say(self.lang, refusal(error)))
+
+    def _next(self) -> None:
+        """Show the next item, which is there in most cases."""
+        if self.ahead:
+            self.show(self.ahead.pop(0))
+            return
+        self.now = self.draft = None
+        self._awaiting = True
+        self.say(self.tr("opening"))
+        self.refill()
+        self._fetch()
+
+    def show(self, loaded: Loaded, *, again: bool = False) -> None:
+        """This item is under review from now on."""
+        sitting = self.review.sitting
+        draft = sitting.kept.get(loaded.item.id)
+        words = ""
+        if draft is None:
+            draft = draft_of(loaded, self.review.grader, again=again)
+        elif draft.criteria.version != loaded.criteria.version:
+            before, after = draft.rule(loaded.criteria)
+            words = self.tr("rule-changed", question=self._question_name(), before=before, after=after)
+        self.now, self.draft, self._place = loaded, draft, loaded.place
+        self._began = time.monotonic()
+        if loaded.standing.other is not None:
+            words = self.tr("conflict-title") + ": " + conflict_words(loaded, self.lang)
+        elif loaded.standing.asks and loaded.asks is not None:
+            words = self.tr("asks-title") + ": " + safe_text(loaded.asks.text, 200)
+        elif again:
+            words = self.tr("reopened")
+        if words or not self._told:
+            self.say(words)
+        self._told = False
+        self.shown_anew()
+        self.draw_bars()
+        self._fetch()
+
+    # --- what the application asks ------------------------------------------------------------------------------------
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether something was begun here that is not saved."""
+        return self.draft is not None and self.draft.changed
+
+    @property
+    def held(self) -> list[int]:
+        """The items that this screen holds."""
+        return [each.item.id for each in ([self.now] if self.now is not None else []) + self.ahead]
+
+    def keep_held(self) -> None:
+        """Say that the items are still being worked on."""
+        app, held = self.review, self.held
+        app.call(lambda: [n for n in held if not app.book.queue.keep(n, app.holder)], self._lost)
+
+    def _lost(self, lost: list[int]) -> None:
+        self.ahead = [each for each in self.ahead if each.item.id not in lost]
+        if self.now is not None and self.now.item.id in lost:
+            self.say(self.tr("lost-now"), "caution")
+
+    # --- saving -------------------------------------------------------------------------------------------------------
+
+    def do_save(self) -> None:
+        self._save(second=False)
+
+    def _save(self, *, second: bool) -> None:
+        loaded, draft = self._now, self._draft
+        if draft.open_vetoes:
+            self.say(self.tr("vetoes-open", count=len(draft.open_vetoes)), "caution")
+            return
+        seconds = min(LEASE_S, time.monotonic() - self._began)
+        given = draft.given
+        mark = Mark(
+            draft.points,
+            {slot: slot in given.ticks for slot in draft.criteria.slots},
+            draft.vetoes,
+            given.comment,
+            by_hand=given.by_hand is not None,
+            criteria=draft.criteria.version,
+            seconds=seconds,
+        )
+        self.review.sitting.sent(loaded.item.id, seconds)
+        self._unwritten += 1
+        self.review.call(
+            lambda: self._give(loaded, mark, second=second),
+            lambda saved: self._written(loaded, draft, saved),
+            lambda error: self._not_written(loaded, draft, error),
+        )
+        if second:
+            self.tell(self.tr("second-scored"))
+        self._next()
+
+    def tell(self, words: str, role: Role = "plain") -> None:
+        """Say something of the item that is being left; the next one leaves it there."""
+        self.say(words, role)
+        self._told = True
+
+    def _give(self, loaded: Loaded, mark: Mark, *, second: bool) -> Saved:
+        """In the gradebook's thread. Raises LeaseLost, GradebookError."""
+        app = self.review
+
+        def give() -> Saved:
+            number = loaded.item.id
+            return app.book.scores.give(number, app.grader, mark, holder=app.holder, seen=loaded.seen, second=second)
+
+        try:
+            try:
+                return give()
+            except LeaseLost:
+                # Abandoned, perhaps, and free again: then it is taken back, and what others gave meanwhile counts too.
+                app.book.queue.claim_this(loaded.item.id, app.grader, app.holder)
+                return give()
+        except RuleChanged:
+            app.book.queue.release(loaded.item.id, app.holder)
+            return class_criteria(app.book, app.lesson)[loaded.question]
+
+    def _written(self, loaded: Loaded, draft: Draft, saved: Saved) -> None:
+        self._unwritten -= 1
+        if isinstance(saved, Criteria):
+            self._rule(loaded, draft, saved)
+        elif saved[1] is not None:
+            mine, other = saved[0], saved[1]
+            points = {"theirs": other.points, "mine": mine.points}
+            self._say_of(loaded, "conflict-made", grader=safe_text(other.grader, 40), **points)
+        if self.is_attached:
+            self.draw_bars()
+
+    def _rule(self, loaded: Loaded, draft: Draft, criteria: Criteria) -> None:
+        """What earns points was changed by somebody: the item comes back, the ones on the screen and ahead follow."""
+        draft.rule(criteria)
+        self.review.sitting.refused(loaded.item.id, draft)
+        self._say_of(loaded, "save-rule", question=self._question_name())
+        if self.now is not None and self.draft is not None and self.now.question == criteria.question:
+            self.now = self.now._replace(criteria=criteria)
+            self.draft.rule(criteria)
+        self.ahead = [
+            each._replace(criteria=criteria) if each.question == criteria.question else each for each in self.ahead
+        ]
+        if self.is_attached:
+            self.refill()
+
+    def _not_written(self, loaded: Loaded, draft: Draft, error: GradebookError | LeaseLost) -> None:
+        self._unwritten -= 1
+        self.review.sitting.refused(loaded.item.id, draft)
+        if isinstance(error, LeaseLost):
+            self._say_of(loaded, "save-lost", grader=safe_text(error.grader or "?", 40))
+        else:
+            self._say_of(loaded, "save-failed", why=say(self.lang, error.message))
+        if self.is_attached:
+            self.draw_bars()
+
+    def _say_of(self, loaded: Loaded, key: str, **fields: str | int) -> None:
+        self.review.say(text(self.lang, f"review.{key}", blind=loaded.blind, **fields), "caution")
+
+    # --- leaving an item ----------------------------------------------------------------------------------------------
+
+    def _set_aside(self) -> None:
+        """What was begun stays in this sitting."""
+        self.review.sitting.leave(self._now.item.id, self._draft)
+
+    def _give_back(self, numbers: list[int]) -> None:
+        app = self.review
+
+        def give_back() -> None:
+            for number in numbers:
+                app.book.queue.release(number, app.holder)
+
+        if numbers:
+            app.call(give_back)
+
+    def do_skip(self) -> None:
+        self._set_aside()
+        self._give_back([self._now.item.id])
+        if self.ahead or self._fetching:
+            self.tell(self.tr("skipped"))
+        else:
+            self.tell(self.tr("skip-last"))
+        self._next()
+
+    def do_second(self) -> None:
+        if not self._draft.open_vetoes:
+            self._save(second=True)
+            return
+        app, number = self.review, self._now.item.id
+        self._set_aside()
+        app.call(lambda: app.book.queue.second(number, app.holder), self._let_go)
+        self.tell(self.tr("second-bare"))
+        self._next()
+
+    def _let_go(self, ours: bool) -> None:
+        if not ours:
+            self.review.say(text(self.lang, "review.lost-now"), "caution")
+
+    def _leave(self, words: str) -> None:
+        self._give_back(self.held)
+        self.now = self.draft = None
+        self.ahead = []
+        if self.is_attached:
+            self.app.pop_screen()
+        self.review.say(words)
