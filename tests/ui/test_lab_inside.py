@@ -104,8 +104,8 @@ async def test_both_stand_side_by_side_where_there_is_room(box: Box80, lang: str
         head = " ".join(rows[:8])
         assert made in head
         assert "Triton 3.6.0" in head
-        assert "FFMA 288" in head
-        assert "FFMA 287" in head
+        assert "FFMA=288" in head
+        assert "FFMA=287" in head
 
 
 async def test_on_a_narrow_screen_both_come_one_after_the_other_or_one_alone(box: Box80) -> None:
@@ -116,7 +116,7 @@ async def test_on_a_narrow_screen_both_come_one_after_the_other_or_one_alone(box
         assert learner.text.count("tt.load") == 1
         await learner.press("equals_sign")
         assert "math.erf" not in learner.text
-        assert "FFMA 287" not in learner.text
+        assert "FFMA=287" not in learner.text
         await learner.press("equals_sign")
         assert "math.exp2" not in learner.text
 
@@ -204,3 +204,17 @@ async def test_a_file_of_ones_own_is_looked_into_and_its_mistake_is_said(box: Bo
         await learner.until(lambda: view.said and not view.running)
         assert (lab.params["settings"][0]["file"], lab.params["settings"][0]["function"]) == (str(own), "k")
         assert "line 7: no lod" in " ".join(learner.text.split())
+
+
+async def test_a_lesson_without_kernels_takes_a_file(box: Box80, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tutor.lab.kernels.of_lesson", lambda _folder: {})
+    own = box.folder / "mine.py"
+    own.write_text("")
+    async with box.open(lab=FakeLab(GOOD)) as learner:
+        view = await opened(learner)
+        await learner.press("r", "v", "enter", "equals_sign", "n", "b")
+        assert "no kernels" in learner.text
+        view.add_file(str(own))
+        await learner.press("r")
+        await learner.until(lambda: view.code)
+        assert "FFMA=288" in learner.text

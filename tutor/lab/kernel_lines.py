@@ -128,6 +128,8 @@ def _ptx(text: str) -> list[Row]:
 # --- machine code -----------------------------------------------------------------------------------------------------
 
 _SASS_LINE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)(.*)$')
+#: An instruction, which nvdisasm sets far to the right of its address.
+_SASS_CODE = re.compile(r"^\s*(/\*[0-9a-f]{4,}\*/)\s+")
 _SASS_CALLER = re.compile(r'inlined at "([^"]*)", line (\d+)')
 
 
@@ -139,7 +141,8 @@ def _sass(text: str) -> list[Row]:
             callers = [Place(path, int(n)) for path, n in _SASS_CALLER.findall(match[3])]
             places = (Place(match[1], int(match[2])), *callers)
         else:
-            out.append(Row(line.expandtabs(8).rstrip(), places if line.lstrip().startswith("/*") else ()))
+            bare = _SASS_CODE.sub(r"  \1  ", line)
+            out.append(Row(bare.expandtabs(8).rstrip(), places if _SASS_CODE.match(line) else ()))
     return _trimmed(out)
 
 

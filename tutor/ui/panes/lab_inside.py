@@ -14,7 +14,7 @@ from tutor.lab.kernel_lines import Pair, Place, Row, beside
 from tutor.lab.task import task
 from tutor.literals import safe_text
 from tutor.strings import say, text
-from tutor.ui.lines import Line, Part, line
+from tutor.ui.lines import Line, Part, line, wrap
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
@@ -41,7 +41,7 @@ class InsideView(LabView):
         super().__init__(store, theme)
         self.kernels = kernels.of_lesson(store.lesson.folder)
         names = list(self.kernels)
-        self.choices = [Choice(name) for name in names[:2]]
+        self.choices = [Choice(name) for name in (names[:2] * 2)[:2]]
         self.asked = self.choices
         """The choices as they were compiled."""
         self.looks = Looks()
@@ -74,7 +74,7 @@ class InsideView(LabView):
         lang, width = self.store.lang, max(30, self.body.size.width - 1)
         self.above.display = self.code
         if not self.choices:
-            self.body.show([line((self.words("press"), "muted"))])
+            self.body.show(wrap([(self.words("none"), "muted")], width))
             return
         if not self.code:
             lines = view.setting_lines(self.choices, self.kernels, self.said, lang, width)
@@ -114,8 +114,8 @@ class InsideView(LabView):
     def can(self, command: str) -> bool:
         if command in ("back", "compare", "shift_left", "shift_right", "found_next", "found_previous"):
             return self.code
-        if command == "add":
-            return not self.code
+        if command in ("add", "run"):
+            return not self.code and super().can(command)
         return super().can(command)
 
     def act_words(self) -> str:
@@ -186,6 +186,7 @@ class InsideView(LabView):
             return
         self.kernels[asked] = kernels.of_file(file, function or None)
         side = self.body.item.partition(":")[0] or "a"
+        self.choices = self.choices or [Choice(asked), Choice(asked)]
         self.choices["ab".index(side)] = Choice(asked)
         self.refill()
 

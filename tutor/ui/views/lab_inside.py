@@ -23,7 +23,7 @@ FIELDS = ("kernel", "target", "warps", "size")
 #: Cells from which two columns can be read; below, the lines of both come one after the other.
 TWO = 80
 #: Instructions that a head names, and characters that a line of code has at most.
-NAMED, LONGEST = 4, 2000
+NAMED, LONGEST = 3, 2000
 
 
 @dataclass(slots=True)
@@ -92,14 +92,13 @@ def setting_lines(
 
 def head_lines(looks: Looks, choices: Sequence[Choice], side: Side, stage: str, lang: Lang, width: int) -> list[Line]:
     """What each shown setting takes, and by what it was compiled."""
-    out = []
+    out: list[Line] = []
     for number, (letter, choice) in enumerate(zip("ab", choices, strict=True)):
         if side in ("both", letter):
-            out.append(Line(crop([(f"{letter.upper()} ", "title"), *_needs(looks, number, choice, lang)], width)))
+            out += wrap([(f"{letter.upper()} ", "title"), *_needs(looks, number, choice, lang)], width, rest="  ")
     made = text(lang, "inside.compiled", triton=looks.triton, targets=" ".join(_targets(choices, side)))
     shown = text(lang, f"inside.side-{side}")
-    out.append(Line(crop([(f"{stage}  ", "strong"), (f"{shown}  ", "strong"), (made, "measured")], width)))
-    return out
+    return [*out, *wrap([(f"{stage}  {shown}  ", "strong"), (made, "measured")], width, rest="  ")]
 
 
 def _targets(choices: Sequence[Choice], side: Side) -> list[str]:
@@ -115,7 +114,7 @@ def _needs(looks: Looks, number: int, choice: Choice, lang: Lang) -> list[Part]:
     needs = look.needs
     if needs["registers"] is None:
         return [(name, "plain"), (text(lang, "inside.no-cuobjdump", shared=needs["shared_bytes"]), "plain")]
-    most = " ".join(f"{word} {count}" for word, count in list(needs["instructions"].items())[:NAMED])
+    most = " ".join(f"{word}={count}" for word, count in list(needs["instructions"].items())[:NAMED])
     values = {"registers": needs["registers"], "shared": needs["shared_bytes"], "spilled": needs["spilled_bytes"]}
     return [(name, "plain"), (text(lang, "inside.takes", **values), "measured"), (f"  {most}", "plain")]
 
