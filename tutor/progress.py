@@ -89,6 +89,13 @@ class ClaimState(NamedTuple):
     source: Source
 
 
+class Regraded(NamedTuple):
+    """Points of the code as the class's own judging gave them: normal inputs, edge input."""
+
+    normal: int
+    edge: int
+
+
 class SessionEnd(NamedTuple):
     """How an earlier session of the screen ended without a farewell. `seen` is the time of its last event; `demo` and
     `call` tell what was running when the line dropped, where that is known."""
@@ -116,6 +123,8 @@ class Progress:
     """The last check that the tool itself did not break: points come from this one."""
     best: dict[str, int] = field(default_factory=dict)
     """The most points ever reached, by part (`normal`, `edge`)."""
+    regraded: Regraded | None = None
+    """What came back for the code of the last hand-in; None before, and again from the next hand-in on."""
     predictions: dict[str, dict[str, Any]] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
     claims: dict[str, ClaimState] = field(default_factory=dict)
@@ -169,7 +178,7 @@ class Progress:
         data = asdict(self)
         for name in ("evidence", "claims"):
             data[name] = {key: value._asdict() for key, value in data[name].items()}
-        for name in ("place", "last_check", "judged", "dropped"):
+        for name in ("place", "last_check", "judged", "regraded", "dropped"):
             data[name] = data[name]._asdict() if data[name] is not None else None
         return data
 
@@ -185,11 +194,12 @@ class Progress:
         values["claims"] = {
             i: ClaimState(Verdict(c["verdict"]), c["evidence"], Source(c["source"])) for i, c in data["claims"].items()
         }
-        # A snapshot of an earlier version has none.
+        # A snapshot of an earlier version has no answers, or nothing regraded.
         values["answers"] = {name: Answer.from_data(one) for name, one in data.get("answers", {}).items()}
         values["place"] = Place(**data["place"]) if data["place"] else None
         values["last_check"] = Checked(**data["last_check"]) if data["last_check"] else None
         values["judged"] = Checked(**data["judged"]) if data["judged"] else None
+        values["regraded"] = Regraded(**data["regraded"]) if data.get("regraded") else None
         values["dropped"] = SessionEnd(**data["dropped"]) if data["dropped"] else None
         return cls(**values)
 
@@ -326,8 +336,15 @@ def _weight(state: ClaimState) -> int:
 def _handed_in(progress: Progress, _: Event, data: Mapping[str, Any]) -> None:
     """What was final was said of an earlier hand-in, which counts no more."""
     int(data["number"])
+    progress.regraded = None
     for answer in progress.answers.values():
         answer.final = None
+
+
+def _regraded(progress: Progress, _: Event, data: Mapping[str, Any]) -> None:
+    """Without points: what was said of the code is open again."""
+    normal, edge = data["normal"], data["edge"]
+    progress.regraded = None if normal is None else Regraded(int(normal), int(edge))
 
 
 _HANDLERS = {
@@ -346,4 +363,5 @@ _HANDLERS = {
     "prediction": _prediction,
     "evidence": _evidence,
     "handed_in": _handed_in,
+    "regraded": _regraded,
 }

@@ -128,6 +128,9 @@ def events(found: Feedback, progress: Progress) -> Iterator[tuple[str, dict[str,
     """What the journal does not know yet of a feedback, as events; nothing of one to an older hand-in."""
     if found.is_old:
         return
+    if found.machine != progress.regraded:
+        normal, edge = found.machine or (None, None)
+        yield "regraded", {"normal": normal, "edge": edge}
     for question, one in found.questions.items():
         name = "edge" if question == "explanation" else question
         now = progress.answer(name).final

@@ -33,7 +33,7 @@ class Giver(StrEnum):
 
 class Part(NamedTuple):
     """One part of the score. `needs` says what is still missing, None when it is full. `who` and `when` name the
-    instructor of a final score."""
+    instructor of a final score; the code's is the machine's, and has none."""
 
     id: str
     points: int
@@ -91,7 +91,7 @@ class _Given(NamedTuple):
 
 
 def score(progress: Progress, lesson: Lesson) -> Score:
-    """The learner's score so far: an instructor's where there is one, else their own."""
+    """The learner's score so far: what the class gave where there is such, else their own."""
     normal = _normal(progress)
     edge = _edge(progress)
     names = [question.id for question in lesson.questions]
@@ -163,7 +163,14 @@ def _free(progress: Progress, name: str, part: str, of: int) -> Part:
     return Part(part, given.points, of, Giver.NOBODY if answer.score is None else Giver.SELF, needs)
 
 
+def _final_code(part: str, points: int, of: int) -> Part:
+    """A part of the code as the class's own judging has it."""
+    return Part(part, points, of, Giver.FINAL, Message("scoring.needs-regraded") if points < of else None)
+
+
 def _normal(progress: Progress) -> Part:
+    if progress.regraded is not None:
+        return _final_code("normal", progress.regraded.normal, NORMAL)
     points, of = progress.normal_points(), NORMAL
     needs: Message | None = None
     if progress.judged is None:
@@ -176,6 +183,8 @@ def _normal(progress: Progress) -> Part:
 
 
 def _edge(progress: Progress) -> Part:
+    if progress.regraded is not None:
+        return _final_code("edge", progress.regraded.edge, 1)
     points = progress.edge_points()
     judged = any(edge.current is not None for edge in progress.edges.values())
     needs: Message | None = None

@@ -187,6 +187,8 @@ def test_a_take_over_is_no_crash() -> None:
         ("evidence", {"id": "E1", "record": {"source": "measured", "claims": {"a": "maybe"}}}),
         ("prediction", {"demo": "x", "answers": 3}),
         ("reset", {"name": "code"}),
+        ("handed_in", {}),
+        ("regraded", {"normal": 1}),
     ],
 )
 def test_data_that_does_not_fit_changes_nothing(kind: str, data: dict[str, Any]) -> None:
@@ -210,6 +212,7 @@ def test_a_snapshot_holds_everything() -> None:
         ("prediction", {"demo": "d", "answers": {"a": 1}}),
         evidence("E1", "holds"),
         ("hangup", {"demo": "d", "call": 1}),
+        ("regraded", {"normal": 2, "edge": 0}),
     )
     fold(("opened", {}), ("hangup", {}), session="b", progress=progress)
     again = Progress.from_data(json.loads(json.dumps(progress.to_data())))

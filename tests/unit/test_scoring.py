@@ -177,6 +177,23 @@ def test_an_instructors_score_is_final_and_says_who_and_when() -> None:
     assert (vetoed.final, vetoed.state) == (10, "not-passed")
 
 
+def test_what_the_class_judged_again_counts_for_the_code_until_the_next_hand_in() -> None:
+    frees = [final("edge", 1), *(final(q, 2) for q in ("q1", "q2", "q3"))]
+    regraded = ("regraded", {"normal": 1, "edge": 0})
+    now = after(*ALL, *frees, regraded)
+    assert [(now.part(name).points, now.part(name).giver) for name in ("normal", "edge")] == [
+        (1, Giver.FINAL),
+        (0, Giver.FINAL),
+    ]
+    assert (needs(now, "normal"), needs(now, "edge")) == ("regraded", "regraded")
+    assert (now.final, now.state) == (8, "not-passed"), "the blank is wrong where it counts"
+    better = after(*CODE[:1], *frees, ("regraded", {"normal": 2, "edge": 1}))
+    assert (better.final, better.state, needs(better, "normal")) == (10, "passed", None)
+    for gone in (("regraded", {"normal": None, "edge": None}), ("handed_in", {"number": 2, "sha256": "x"})):
+        again = after(*ALL, regraded, gone)
+        assert (again.part("normal").points, again.part("normal").giver) == (2, Giver.MACHINE)
+
+
 def test_some_final_scores_are_not_a_final_result() -> None:
     now = after(*ALL, final("q1", 2))
     assert now.final is None
