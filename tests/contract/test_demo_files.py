@@ -21,10 +21,6 @@ CLAIMS = {claim.id: claim for lesson in LESSONS for claim in lesson.claims.value
 #: The modules that run under the learner's own interpreter, which may be older than the tutor's.
 CHILDREN = [ROOT / "tutor" / "lab" / f"{name}.py" for name in ("parent", "child", "gpus", "machine", "probe", "timing")]
 OLDEST = (3, 10)
-#: Demos of which a run on a GPU is still to be recorded: what they say is looked for in their script. A name may go as
-#: soon as there is a recording.
-AHEAD = {"roofline", "fused-block", "kernel-limit", "cudagraph-keep", "cudagraph-refused"}
-
 
 def texts(demo: Demo) -> Iterator[str]:
     for both in (demo.title, demo.shows, demo.question, *demo.why.values()):
@@ -61,16 +57,16 @@ def test_every_sentence_and_question_that_a_demo_names_is_there(demo: Demo) -> N
     observations = [event for event in used if event["event"] == "observation"]
     assert {event["why"] for event in observations} <= {None, *demo.why}
     asked, asks = {event["ask"] for event in observations} - {None}, {ask.id for ask in demo.asks}
-    assert asked == asks or (demo.name in AHEAD and asked <= asks)
+    assert asked == asks
     script = demo.script.read_text(encoding="utf-8")
     assert {key for key in demo.why if f'"{key}"' not in script} == set()
     observed = {name for event in observations for name in event["values"]}
-    assert set(demo.units) <= observed or demo.name in AHEAD
+    assert set(demo.units) <= observed
 
 
 @pytest.mark.parametrize("demo", DEMOS, ids=lambda demo: demo.name)
 def test_recorded_runs_play_and_say_what_the_lesson_says(demo: Demo) -> None:
-    assert demo.recorded or demo.name in AHEAD
+    assert demo.recorded
     for path in demo.recorded:
         about = transcripts.header(path)
         version = ".".join(about.torch.split(".")[:2])
