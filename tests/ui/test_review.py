@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -408,3 +410,16 @@ async def test_phrases_go_in_on_an_empty_line_only(room: Room) -> None:
         await window.press("enter", "9", "1", "escape")
         assert window.item.draft is not None
         assert window.item.draft.given.comment == "Say why. 1\n91"
+
+
+async def test_a_dropped_line_loses_no_save_and_holds_nothing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[tuple[int, int]] = []
+    monkeypatch.setattr("tutor.ui.review.app.os.kill", lambda pid, number: ended.append((pid, number)))
+    async with room.open() as window:
+        first = window.number
+        await window.clear_vetoes()
+        window.item.do_save()
+        window.app._hang_up(signal.SIGHUP)  # the loop has no turn in between
+        assert ended == [(os.getpid(), signal.SIGHUP)]
+        assert len(room.book.scores.history(first)) == 1
+        assert {each["q1"].holder for each in room.book.scores.standing().values()} == {None}

@@ -107,6 +107,13 @@ class Queue:
         """Give an item back as it was; False when it is somebody else's by now."""
         return self._change(number, holder, state=sa.func.coalesce(item.c.rest, "open"), **_NOBODY)
 
+    def release_all(self, holder: str) -> None:
+        """Give everything back that a sitting has: it ends."""
+        held = (item.c.holder == holder, item.c.state == "claimed")
+        with self._database.write() as connection:
+            values = {"state": sa.func.coalesce(item.c.rest, "open"), **_NOBODY}
+            connection.execute(sa.update(item).where(*held).values(**values))
+
     def second(self, number: int, holder: str) -> bool:
         """Give an item back for a second look, after everything that is open; False as for `release`."""
         return self._change(number, holder, state="second", **_NOBODY)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from inspect import isawaitable
+from types import FrameType
 from typing import Any, TypeVar
 
 from textual import on
@@ -31,6 +34,9 @@ from tutor.ui.review.base import ReviewBase
 from tutor.ui.theme import ThemeName, chosen, textual_themes
 
 Result = TypeVar("Result")
+
+#: How long a dropped line waits for what is being written, seconds.
+PATIENCE_S = 40.0
 
 
 class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
@@ -64,6 +70,9 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         self._open = 0
 
     def on_mount(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGHUP, signal.SIGTERM):
+                signal.signal(number, self._ended_by)
         from tutor.ui.review.class_list import ClassList
 
         self.push_screen(ClassList(self.theme_name))
@@ -79,17 +88,18 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         """Run `work` in the gradebook's thread, after all that was asked before; then `then` here with what it gave.
         GradebookError and LeaseLost go to `failed`, or are said."""
         self._open += 1
-        self.run_worker(self._call(work, then, failed), group="gradebook", exit_on_error=False)
+        asked = self._database_thread.submit(work)  # now: a line that drops in a moment loses nothing
+        self.run_worker(self._call(asked, then, failed), group="gradebook", exit_on_error=False)
 
     async def _call(
         self,
-        work: Callable[[], Result],
+        asked: Future[Result],
         then: Callable[[Result], object] | None,
         failed: Callable[[GradebookError | LeaseLost], object] | None,
     ) -> None:
         try:
             try:
-                result = await asyncio.get_running_loop().run_in_executor(self._database_thread, work)
+                result = await asyncio.wrap_future(asked)
             except (GradebookError, LeaseLost) as error:
                 done = (failed or self._refused)(error)
             else:
@@ -201,14 +211,28 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
             self._end()
 
     def _end(self) -> None:
-        held = [number for screen in self.screen_stack for number in getattr(screen, "held", ())]
-
-        def give_back() -> None:
-            for number in held:
-                self.book.queue.release(number, self.holder)
-
         # What was asked before is written before; the loop goes on until it is.
-        self.call(give_back, lambda _: self.exit(), lambda error: self._end_badly(error))
+        self.call(self._give_back, lambda _: self.exit(), self._end_badly)
+
+    def _give_back(self) -> None:
+        self.book.queue.release_all(self.holder)
+
+    def _ended_by(self, number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        threading.Thread(target=self._hang_up, args=(number,), name="hang-up").start()
+
+    def _hang_up(self, number: int) -> None:
+        """The line dropped, or somebody ends us: what was sent to be saved is written, what is held is given back.
+
+        The loop may be stuck in a write to a line that is gone, so it is not waited for."""
+        try:
+            self._database_thread.submit(self._give_back).result(PATIENCE_S)
+        except (GradebookError, TimeoutError):
+            pass  # Nobody is there to be told; the leases run out by themselves.
+        if number == signal.SIGHUP or self._loop is None:
+            os.kill(os.getpid(), number)
+        else:
+            self._loop.call_soon_threadsafe(self.exit)
 
     def _end_badly(self, error: GradebookError | LeaseLost) -> None:
         self.exit(message=text(self.lang, "review.left-held") + " " + _said(self.lang, refusal(error)))
