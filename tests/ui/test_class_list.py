@@ -194,13 +194,13 @@ async def test_publishing_asks_and_says_what_is_new(room: Class) -> None:
     room.give(room.logins[0], "q1", 2)
     async with room.open() as window:
         await window.press("P")
-        assert "1 learners would be told, 1 of them something new" in window.text
+        assert "Learners to tell: 1, with scores not told before: 1" in window.text
         await window.press("n")
         assert not list(room.folder.feedback.iterdir())
         await window.press("P", "y")
         await window.until(lambda: "2 final" in window.line(room.blind(room.logins[0])))
         await window.press("P")
-        assert "0 of them something new" in window.text
+        assert "not told before: 0" in window.text
         await window.press("escape")
     assert len(list(room.folder.feedback.iterdir())) == 1
 

@@ -46,13 +46,13 @@ class ClassList(ClassScreen):
         ReviewKey("find", ("/",), "/"),
         ReviewKey("view", ("v",), "v"),
         ReviewKey("left", ("h", "left"), "h", line=False),
-        ReviewKey("right", ("l", "right"), "l"),
+        ReviewKey("right", ("l", "right"), "l", line=False),
         ReviewKey("regrade", ("R",), "R"),
         ReviewKey("criteria", ("E",), "E"),
         ReviewKey("publish", ("P",), "P"),
-        ReviewKey("hand_over", ("w",), "w"),
+        ReviewKey("hand_over", ("w",), "w", line=False),
         ReviewKey("figures", ("f",), "f"),
-        ReviewKey("take_in", ("u",), "u"),
+        ReviewKey("take_in", ("u",), "u", line=False),
     )
 
     def __init__(self, theme: ThemeName) -> None:
