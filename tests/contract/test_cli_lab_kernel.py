@@ -135,7 +135,12 @@ def test_wrong_usage_says_what_is_right(look: Look, args: list[str], words: str)
             1,
             "mine.py, line 7: no lod",
         ),
-        ("mine.py", {"kind": "file", "file": "/a/mine.py", "line": 3, "why": "SyntaxError: x"}, 1, "line 3: SyntaxError"),
+        (
+            "mine.py",
+            {"kind": "file", "file": "/a/mine.py", "line": 3, "why": "SyntaxError: x"},
+            1,
+            "line 3: SyntaxError",
+        ),
         ("mine.py", {"kind": "stopped", "why": "PTXASError: too much"}, 1, "too much"),
         ("mine.py", {"kind": "stopped", "why": "RuntimeError: Cannot find ptxas"}, 6, "lacks a tool"),
         ("block", {"kind": "stopped", "why": "RuntimeError: Cannot find ptxas"}, 6, "lacks a tool"),
