@@ -329,7 +329,7 @@ async def test_leaving_gives_everything_back(room: Room) -> None:
         await window.settle()
         assert {each["q1"].holder for each in room.book.scores.standing().values()} == {None}
         await window.press("ctrl+q")
-        assert "1 items are begun" in window.text
+        assert "Begun and not saved: 1." in window.text
 
 
 @pytest.mark.parametrize(("lang", "size"), [("en", (80, 24)), ("zh", (120, 40))])

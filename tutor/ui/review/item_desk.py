@@ -139,7 +139,7 @@ class ItemDesk(ReviewBase):
     def show(self, loaded: Loaded, *, again: bool = False) -> None:
         """This item is under review from now on."""
         sitting = self.review.sitting
-        draft = sitting.kept.get(loaded.item.id)
+        draft = sitting.kept.pop(loaded.item.id, None)
         words = ""
         if draft is None:
             draft = draft_of(loaded, self.review.grader, again=again)
