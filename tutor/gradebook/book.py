@@ -157,21 +157,23 @@ class Gradebook:
 
     def rows(self) -> list[Row]:
         """Every learner who is enrolled or has handed in, by login."""
-        current = submission.alias()
-        counted = sa.select(submission.c.learner_id, sa.func.count().label("n")).group_by(submission.c.learner_id)
-        count = counted.subquery()
-        wanted = (
-            sa.select(learner, current.c.id, current.c.arrived, current.c.versions, current.c.notes, count.c.n)
-            .outerjoin(current, sa.and_(current.c.learner_id == learner.c.id, current.c.is_current))
-            .outerjoin(count, count.c.learner_id == learner.c.id)
-            .where(sa.or_(learner.c.enrolled, current.c.id.is_not(None)))
-            .order_by(learner.c.login)
-        )
+        table = submission.c
+        hand_ins = sa.select(table.learner_id, table.id, table.arrived, table.versions, table.notes)
+        counts = sa.select(table.learner_id, sa.func.count().label("many")).group_by(table.learner_id)
+        # Put together here: SQLite may join them by the index on is_current, which is every hand-in for each learner.
         with self.database.read() as connection:
-            return [
-                Row(Learner(*row[:5]), row[5], row[6], _load(row[7]), _messages(_load(row[8], [])), row[9] or 0)
-                for row in connection.execute(wanted)
-            ]
+            learners = connection.execute(sa.select(learner).order_by(learner.c.login)).fetchall()
+            current = {row.learner_id: row for row in connection.execute(hand_ins.where(table.is_current))}
+            count = {row.learner_id: int(row.many) for row in connection.execute(counts)}
+        found = []
+        for each in learners:
+            row = current.get(each.id)
+            if row is not None:
+                notes = _messages(_load(row.notes, []))
+                found.append(Row(Learner(*each), row.id, row.arrived, _load(row.versions), notes, count[each.id]))
+            elif each.enrolled:
+                found.append(Row(Learner(*each), None, None, {}, [], count.get(each.id, 0)))
+        return found
 
     def refused(self) -> list[Refused]:
         """Every file that was not taken, in the order in which they were seen."""
