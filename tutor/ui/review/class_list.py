@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from tutor import feedback, intake
 from tutor.exchange import ExchangeError
+from tutor.gradebook import GradebookError
 from tutor.gradebook.queue import LeaseLost
 from tutor.grades import grades
 from tutor.intake import questions_of
@@ -225,11 +226,10 @@ class ClassList(ClassScreen):
 
         self.review.ask_line(label, give)
 
-    def _refused(self, error: Exception) -> None:
+    def _refused(self, error: GradebookError | LeaseLost) -> None:
         from tutor.ui.review.app import refusal
 
-        assert isinstance(error, LeaseLost) or hasattr(error, "message")
-        self.say(refusal(error), "caution")  # type: ignore[arg-type]
+        self.say(refusal(error), "caution")
         self.load()
 
     # --- the class ----------------------------------------------------------------------------------------------------
