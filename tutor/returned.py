@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tutor import submission
+from tutor.criteria import LABEL_MAX
 from tutor.exchange import ClassFolder, ExchangeError, Receipt, Unreadable, read_stranger
+from tutor.model import LANGS, Lang
 from tutor.progress import Progress
 from tutor.scoring import INSTRUCTOR
 from tutor.submission import Unacceptable, unseal
@@ -17,7 +19,8 @@ KIND = "torch-compile-tutor/feedback"
 
 
 class Marked(NamedTuple):
-    """One question as it was scored; `points` is None while it is open. `vetoes` are those that stand."""
+    """One question as it was scored; `points` is None while it is open. `vetoes` are those that stand;
+    `labels` names, by language, the slots that are an instructor's own."""
 
     points: int | None
     of: int
@@ -28,6 +31,7 @@ class Marked(NamedTuple):
     chain: bool
     boundary: bool
     tradeoff: bool
+    labels: Mapping[str, Mapping[Lang, str]]
 
 
 class Feedback(NamedTuple):
@@ -97,13 +101,17 @@ def _read(body: Mapping[str, Any], receipt: Receipt, newest: int) -> Feedback:
 def _marked(one: Mapping[str, Any]) -> Marked:
     of = _count(one["of"], 100)
     if one["points"] is None:
-        return Marked(None, of, {}, (), "", "", False, False, False)
+        return Marked(None, of, {}, (), "", "", False, False, False, {})
     points = _count(one["points"], of)
     slots = {_words(slot, 100): _flag(yes) for slot, yes in dict(one.get("slots", {})).items()}
     vetoes = tuple(veto for veto in _words(one["veto"], 400).split() if veto != "none")
     chain, boundary, tradeoff = (_flag(one.get(name, False)) for name in ("chain", "boundary", "tradeoff"))
     comment, at = _words(one["comment"], 20_000), _words(one["at"], 40)
-    return Marked(points, of, slots, vetoes, comment, at, chain, boundary, tradeoff)
+    labels = {
+        _words(slot, 100): {lang: _words(label[lang], LABEL_MAX) for lang in LANGS}
+        for slot, label in dict(one.get("labels", {})).items()
+    }
+    return Marked(points, of, slots, vetoes, comment, at, chain, boundary, tradeoff, labels)
 
 
 def _count(value: object, most: int) -> int:

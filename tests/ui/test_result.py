@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.learner_app import Box80, box
-from tutor import catalog, exchange, handed_in
+from tutor import catalog, exchange, handed_in, returned, submission
 
 __all__ = ["box"]
 
@@ -78,3 +78,50 @@ async def test_h_says_what_went_wrong_and_the_screen_goes_on(
         await learner.press("y")
         await learner.until(lambda: "is full" in learner.text)
         assert handed_in.receipts(learner.store.journal.folder) == []
+
+
+async def test_what_came_back_is_shown_and_counts(box: Box80, tmp_path: Path) -> None:
+    folder, _ = exchange.create(tmp_path / "class", catalog.load().id)
+    async with box.open(size=(80, 60)) as learner:
+        store = learner.store
+        receipt, _ = handed_in.submit(store.progress, store.lesson, store.journal.folder, folder)
+        slot = store.lesson.rubric.questions["q1"].slots[0]
+        q1 = {"points": 1, "of": 2, "veto": "guess", "comment": "see [b]line 2[/b]\n\x1b[2J", "at": "2026-12-01"}
+        own = {"own1": {"zh": "自己的", "en": "the log is named"}}
+        body = {
+            "kind": returned.KIND,
+            "class": folder.id,
+            "submission": receipt.sha256,
+            "final": False,
+            "total": None,
+            "machine": {"normal": 1, "edge": 0},
+            "questions": {"q1": {**q1, "slots": {slot.id: True, "own1": True}, "labels": own}},
+        }
+        place = folder.feedback / f"{receipt.reply}.json"
+        place.write_bytes(b"{}")
+        await learner.press("7")
+        await learner.until(lambda: "is not feedback to your hand-in" in " ".join(learner.text.split()))
+        await learner.press("1")
+        place.write_bytes(submission.seal(body))
+        await learner.press("7")
+        await learner.until(lambda: "Hand-in 1: not everything is scored yet." in learner.text)
+        shown = learner.text
+        for words in ("Q1: 1/2", "[x] the log is named", "guess told as measured", "see [b]line 2[/b]", "\\x1b[2J"):
+            assert words in shown
+        assert f"[x] {slot.label.en}" in " ".join(shown.split())
+        final = {part.id: part.points for part in store.score.parts if part.giver == "final"}
+        assert final == {"normal": 1, "edge": 0, "q1": 1}
+        written = store.progress.answer("q1").final
+        await learner.press("1", "7")
+        await learner.until(lambda: "Hand-in 1: not" in learner.text)
+        assert store.progress.answer("q1").final is written, "nothing is written twice"
+
+
+async def test_a_fault_of_the_tools_own_is_said(box: Box80, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: object) -> None:
+        raise RuntimeError("[b]never seen")
+
+    monkeypatch.setattr(returned, "find", broken)
+    async with box.open() as learner:
+        await learner.press("7")
+        await learner.until(lambda: "RuntimeError: [b]never seen" in " ".join(learner.text.split()))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+
+from textual import on
+from textual.worker import Worker, WorkerState
 
 from tutor.line_file import write_whole
 from tutor.literals import safe_text
@@ -12,20 +15,35 @@ from tutor.model import Message
 from tutor.paths import why
 from tutor.strings import say, text
 from tutor.ui.commands import Context
-from tutor.ui.lines import Part, Role
+from tutor.ui.lines import Line, Part, Role
 from tutor.ui.panes.base import ListPane
 from tutor.ui.views.result import TABS, result_lines
 
 if TYPE_CHECKING:
     from tutor.exchange import ClassFolder, Receipt
     from tutor.handed_in import Parcel
+    from tutor.returned import Feedback
     from tutor.ui.app import TutorApp
+    from tutor.ui.store import Store
+    from tutor.ui.theme import ThemeName
+
+
+class _CameBack(NamedTuple):
+    """The feedback, and the questions that the learner has asked to look at again."""
+
+    found: Feedback
+    asked: set[str]
 
 
 class ResultPane(ListPane):
     """A row per part; Enter goes to the tab where it is mended."""
 
     context: ClassVar[Context] = "result"
+
+    def __init__(self, store: Store, theme: ThemeName, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(store, theme, id=id)
+        self._came_back: _CameBack | None = None
+        self._fetching: Worker[_CameBack | Message | None] | None = None
 
     def title(self) -> list[Part]:
         score = self.store.score
@@ -34,7 +52,13 @@ class ResultPane(ListPane):
     def refill(self) -> None:
         self.draw_title()
         width = max(30, self.body.size.width - 1)
-        lines = result_lines(self.store.lesson, self.store.progress, self.store.lang, width)
+        back: list[Line] = []
+        if self._came_back is not None:
+            from tutor.ui.views.feedback import feedback_lines
+
+            found, asked = self._came_back
+            back = feedback_lines(self.store.lesson, found, asked, self.store.lang, width)
+        lines = result_lines(self.store.lesson, self.store.progress, self.store.lang, width, back)
         first = next(row.item for row in lines if row.item)
         self.body.show(lines, item=self.body.item or first)
 
@@ -63,6 +87,59 @@ class ResultPane(ListPane):
                 self.say(text(store.lang, "report.unwritable", path=str(path), why=why(error)), "caution")
                 return
         self.say(self.tr("result_written", folder=str(store.journal.folder)), "good")
+
+    # --- what came back -----------------------------------------------------------------------------------------------
+
+    def set_active(self, active: bool) -> None:
+        """Whoever opens the page is shown what has come back by now."""
+        opened = active and not self.active
+        super().set_active(active)
+        # A class folder that does not answer holds one thread, not one for each time the page is opened.
+        if opened and (self._fetching is None or self._fetching.is_finished):
+            self._fetch()
+
+    def _fetch(self) -> None:
+        self._fetching = self.run_worker(
+            self._fetched, thread=True, group="feedback", exclusive=True, exit_on_error=False
+        )
+
+    def _fetched(self) -> _CameBack | Message | None:
+        """In a thread: what has come back, or why that cannot be told."""
+        from tutor import handed_in, returned
+        from tutor.exchange import ExchangeError
+
+        folder = self.store.journal.folder
+        try:
+            found = returned.find(handed_in.receipts(folder))
+            return _CameBack(found, handed_in.asked(folder, found.receipt)) if found is not None else None
+        except ExchangeError as error:
+            return error.message
+        except OSError as error:
+            return Message("class.unusable", {"path": str(folder), "why": why(error)})
+
+    @on(Worker.StateChanged)
+    def _came(self, event: Worker.StateChanged) -> None:
+        if event.state is WorkerState.ERROR:
+            error = event.worker.error
+            self.say(self.tr("tool_broke", why=safe_text(f"{type(error).__name__}: {error}")), "caution")
+        if event.worker is not self._fetching or event.state is not WorkerState.SUCCESS:
+            return  # a worker of the hand-in, or one that looked before it
+        came = event.worker.result
+        if isinstance(came, Message):
+            if self.display:
+                self.say(came, "caution")
+            return
+        self._came_back = came
+        if came is None:
+            return
+        from tutor import returned
+
+        if self.store.journal.read_only is None:
+            for kind, data in returned.events(came.found, self.store.progress):
+                self.store.record(kind, **data)
+        if self.display:
+            self.refill()
+        self.changed()
 
     # --- handing in ---------------------------------------------------------------------------------------------------
 
@@ -141,6 +218,8 @@ class ResultPane(ListPane):
 
     def _sent(self, receipt: Receipt, words: str, role: Role) -> None:
         self.store.record("handed_in", number=receipt.number, sha256=receipt.sha256)
+        self._came_back = None
+        self._fetch()
         self.refill()
         self.say(words, role)
 

@@ -21,8 +21,10 @@ from tutor.ui.views.lab_evidence import evidence_label
 TABS = {"normal": "code", "edge": "edge", "explanation": "edge", "q1": "q1", "q2": "q2", "q3": "q3"}
 
 
-def result_lines(lesson: Lesson, progress: Progress, lang: Lang, width: int) -> list[Line]:
-    """Each part is an item `part:ID`; Enter goes where it is mended."""
+def result_lines(
+    lesson: Lesson, progress: Progress, lang: Lang, width: int, came_back: Sequence[Line] = ()
+) -> list[Line]:
+    """Each part is an item `part:ID`; Enter goes where it is mended. What came back from the class stands below."""
     score = scoring.score(progress, lesson)
     out = wrap([(text(lang, "ui.result_self"), "plain")], width)
     out.append(BLANK)
@@ -36,6 +38,8 @@ def result_lines(lesson: Lesson, progress: Progress, lang: Lang, width: int) -> 
         if part.needs is not None:
             indent = " " * (column + 4)
             out += wrap([(say(lang, part.needs), "muted")], width, first=indent, rest=indent)
+    if came_back:
+        out += [BLANK, *came_back]
     out += [BLANK, line((text(lang, "ui.result_rules"), "title"))]
     for rule in score.rules:
         mark: UiPart = ("[x]", "good") if rule.met else ("[ ]", "plain")
