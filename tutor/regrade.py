@@ -33,6 +33,9 @@ BATCH = 50
 PATIENCE_S = 0.5
 
 
+#: A hand-in of so many bytes is given to a process that still judges another: it fits into the pipe, and nobody waits.
+AHEAD_MAX = 32 << 10
+
 #: How often judging processes may be lost over one hand-in before it ends as `broke`, and how many hand-ins in a row
 #: may end so before the run stops: then it is not the hand-in.
 TRIES = 2
@@ -126,7 +129,7 @@ def _graded(todo: Todo, report: CheckReport) -> Graded:
 
 
 class _Worker:
-    """A process that judges one hand-in at a time, `todo`; None while it has nothing to do.
+    """A process that judges one hand-in after the other; `todos` are those that it has not reported yet.
 
     A pool of the library's shares one lock among its processes: one that is killed while it holds it stops the others.
     """
@@ -137,11 +140,11 @@ class _Worker:
         self._process = context.Process(target=_work, args=(theirs, lesson, weak_sandbox), daemon=True)
         self._process.start()
         theirs.close()
-        self.todo: Todo | None = None
+        self.todos: deque[Todo] = deque()
 
     def give(self, todo: Todo) -> None:
         """Have it judged; the report comes through the pipe, or its end does."""
-        self.todo = todo
+        self.todos.append(todo)
         try:
             self.pipe.send_bytes(todo.raw)
         except OSError:  # it is gone: the pipe's end says so where reports are read
@@ -168,23 +171,21 @@ class _Workers:
         losses: Counter[int] = Counter()
         in_a_row = 0
         while True:
-            for worker in self._all:
-                if worker.todo is None and (todo := again.popleft() if again else next(todos, None)) is not None:
-                    worker.give(todo)
-            busy = {worker.pipe: place for place, worker in enumerate(self._all) if worker.todo is not None}
+            self._give(again, todos)
+            busy = {worker.pipe: place for place, worker in enumerate(self._all) if worker.todos}
             if not busy:
                 return
             for pipe in connection.wait(list(busy)):
-                worker = self._all[busy[pipe]]  # type: ignore[index]
-                todo = worker.todo
-                assert todo is not None
-                worker.todo = None
+                place = busy[pipe]  # type: ignore[index]
+                worker = self._all[place]
+                todo = worker.todos.popleft()
                 try:
                     report: CheckReport = worker.pipe.recv()
                     in_a_row = 0
                 except (EOFError, OSError) as error:
-                    self._all[busy[pipe]] = _Worker(*self._start_with)  # type: ignore[index]
+                    self._all[place] = _Worker(*self._start_with)
                     worker.close()
+                    again.extend(worker.todos)
                     losses[todo.submission] += 1
                     if losses[todo.submission] < TRIES:
                         again.append(todo)
@@ -194,6 +195,20 @@ class _Workers:
                         raise RegradeStopped(Message("class.regrade-stopped")) from error
                     report = broken_report(ChildProcessError("the judging process ended"))
                 yield todo, report
+
+    def _give(self, again: deque[Todo], todos: Iterator[Todo]) -> None:
+        """Something for each that has nothing, then one ahead for each."""
+        for ahead in (0, 1):
+            for worker in self._all:
+                if len(worker.todos) > ahead:
+                    continue
+                todo = again.popleft() if again else next(todos, None)
+                if todo is None:
+                    return
+                if worker.todos and len(todo.raw) > AHEAD_MAX:
+                    again.appendleft(todo)
+                    return
+                worker.give(todo)
 
     def close(self) -> None:
         """End all of them."""

@@ -70,6 +70,7 @@ def test_a_warm_process_that_is_killed_costs_no_hand_in(
     book: Gradebook, lesson: Lesson, is_weak: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tutor.regrade.BATCH", 1)
+    monkeypatch.setattr("tutor.regrade.AHEAD_MAX", 0)
     endings = []
     for one in Regrade(book, lesson, "ada", jobs=1, weak_sandbox=is_weak):
         if len(endings) == 2:
