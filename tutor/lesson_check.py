@@ -96,6 +96,7 @@ def _strays(lesson: Lesson) -> Iterator[Problem]:
     known = {f"{lang}/{step.id}.md" for step in lesson.steps for lang in LANGS}
     known |= {f"{part}/{lesson.exercise.function}.py" for part in ("exercise", "reference")}
     known |= {"recorded/verdicts.md", "exercise/fused_kernel.py"}
+    known |= {f"recorded/{path.name}" for path in lesson.folder.glob("recorded/fused_kernel.*.jsonl")}
     known |= {f"reference/{lang}/{question.id}.md" for question in lesson.questions for lang in LANGS}
     packages = {path.parent.name for path in lesson.folder.glob("demos/*/__init__.py")}
     for path in sorted(lesson.folder.rglob("*")):

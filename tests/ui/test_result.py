@@ -117,6 +117,42 @@ async def test_what_came_back_is_shown_and_counts(box: Box80, tmp_path: Path) ->
         assert store.progress.answer("q1").final is written, "nothing is written twice"
 
 
+async def test_l_asks_to_look_again_once_for_each_question(box: Box80, tmp_path: Path) -> None:
+    folder, _ = exchange.create(tmp_path / "class", catalog.load().id)
+    async with box.open(size=(80, 40)) as learner:
+        store = learner.store
+        receipt, _ = handed_in.submit(store.progress, store.lesson, store.journal.folder, folder)
+        q1 = {"points": 1, "of": 2, "veto": "none", "comment": "", "at": "2026-12-01", "slots": {}}
+        body = {
+            "kind": returned.KIND,
+            "class": folder.id,
+            "submission": receipt.sha256,
+            "final": False,
+            "total": None,
+            "machine": None,
+            "questions": {"q1": q1, "q2": {"points": None, "of": 2}},
+        }
+        (folder.feedback / f"{receipt.reply}.json").write_bytes(submission.seal(body))
+        await learner.press("7")
+        await learner.until(lambda: "Hand-in 1: not" in learner.text)
+        await learner.press("L")
+        await learner.until(lambda: "normal has no published score" in learner.text)
+        await learner.press("j", "j", "j", "L")
+        await learner.until(lambda: "Why look again at q1?" in learner.text)
+        await learner.press("s", "e", "e", "enter")
+        await learner.until(lambda: 'because "see"' in " ".join(learner.text.split()))
+        before = set(folder.inbox.iterdir())
+        await learner.press("y")
+        await learner.until(lambda: "Your request is with the instructor: q1" in " ".join(learner.text.split()))
+        assert len(set(folder.inbox.iterdir()) - before) == 1
+        await learner.until(lambda: handed_in.asked(store.journal.folder, receipt) == {"q1"})
+        await learner.press("1", "7")
+        await learner.until(lambda: "another look" in learner.text or "look again" in learner.text)
+        await learner.press("L")
+        await learner.until(lambda: "You have asked about q1 before" in " ".join(learner.text.split()))
+        assert len(set(folder.inbox.iterdir()) - before) == 1
+
+
 async def test_a_fault_of_the_tools_own_is_said(box: Box80, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: object) -> None:
         raise RuntimeError("[b]never seen")

@@ -52,6 +52,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("back", ("b",), (), ("lab", "answer"), line=True),
     Command("report", ("w",), (), ("result",), line=True),
     Command("hand_in", ("H",), (), ("result",), line=True, writes=True),
+    Command("look_again", ("L",), (), ("result",), line=True, writes=True),
     Command("reset", ("R",), (), ("code",), writes=True),
     Command("cite", ("c",), ("f8", "ctrl+n"), ("answer", "lab"), editing=True, line=True, writes=True),
     Command("found_next", ("n",), (), ("lab",)),

@@ -223,6 +223,55 @@ class ResultPane(ListPane):
         self.refill()
         self.say(words, role)
 
+    # --- please look again --------------------------------------------------------------------------------------------
+
+    def do_look_again(self) -> None:
+        """Of the question under the cursor: say why not, or ask for the reason, then whether it is to be sent."""
+        back, question = self._came_back, self.body.item.removeprefix("part:")
+        marked = back.found.questions.get(question) if back is not None else None
+        if back is None or marked is None or marked.points is None:
+            self.say(Message("handin.ask-no-score", {"question": safe_text(question)}), "caution")
+        elif back.found.is_old:
+            self.say(Message("handin.ask-old"), "caution")
+        elif question in back.asked:
+            self.say(Message("handin.ask-twice", {"question": question}), "caution")
+        else:
+            receipt = back.found.receipt
+            label = text(self.store.lang, "handin.ask-why", question=question)
+            self._app.ask_line(label, lambda why_again: self._sure_again(receipt, question, why_again), "", 2000)
+
+    def _sure_again(self, receipt: Receipt, question: str, reason: str) -> None:
+        if not reason.strip():
+            self.say(Message("handin.ask-empty"), "caution")
+            return
+        asking = text(self.store.lang, "handin.ask-sure", question=question, why=safe_text(reason, 200))
+
+        def yes() -> None:
+            self.run_worker(
+                lambda: self._ask_again(receipt, question, reason), thread=True, group="hand-in", exit_on_error=False
+            )
+
+        self._app.ask(asking, yes)
+
+    def _ask_again(self, receipt: Receipt, question: str, reason: str) -> None:
+        from tutor import handed_in
+        from tutor.exchange import ExchangeError
+        from tutor.submission import Unacceptable
+
+        store = self.store
+        try:
+            notices = handed_in.ask(store.journal.folder, receipt, store.lesson, question, reason)
+        except (ExchangeError, Unacceptable) as error:
+            self._app.call_from_thread(self.say, error.message, "caution")
+            return
+        done = say(store.lang, Message("handin.asked-now", {"question": question}))
+        words = " ".join([done, *(say(store.lang, notice) for notice in notices)])
+        self._app.call_from_thread(self._asked, words, "caution" if notices else "good")
+
+    def _asked(self, words: str, role: Role) -> None:
+        self._fetch()
+        self.say(words, role)
+
     @property
     def _app(self) -> TutorApp:
         return cast("TutorApp", self.app)
