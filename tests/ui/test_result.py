@@ -46,7 +46,7 @@ async def test_h_asks_where_once_says_what_goes_and_hands_in(box: Box80, tmp_pat
         await learner.type(str(tmp_path / "nowhere"))
         await learner.press("enter")
         await learner.until(
-            lambda: "Class folder" in learner.text and "no class.toml" in " ".join(learner.text.split())
+            lambda: "Class folder" in learner.text and "is no class folder" in " ".join(learner.text.split())
         )
         await learner.press("escape", "H")
         await learner.type(str(folder.path))
