@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -98,11 +99,24 @@ class Database:
             raise
 
 
+def _choose_journal(raw: Any, journal: str) -> None:
+    """Two that open a new file at once: SQLite does not wait for the other here, so we do."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            raw.execute(f"PRAGMA journal_mode={journal}")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
 def _prepare_sqlite(engine: sa.Engine, journal: str) -> None:
     @sa.event.listens_for(engine, "connect")
     def connected(raw: Any, _record: object) -> None:
         raw.isolation_level = None  # else the driver opens transactions of its own, and too late
-        raw.execute(f"PRAGMA journal_mode={journal}")
+        _choose_journal(raw, journal)
         raw.execute("PRAGMA synchronous=FULL")
         raw.execute("PRAGMA foreign_keys=ON")
 
