@@ -34,11 +34,7 @@ def inputs(size: tuple[int, ...], device: str) -> list[torch.Tensor]:
 
 
 def show_timeline(lab: Lab, name: str, side: Callable[[], object]) -> None:
-    """Print one call's timeline and say what can be counted in it; under the profiler the CPU is slower than without.
-
-    The first call that is profiled pays for the profiler's own start and is thrown away.
-    """
-    lab.trace(side)
+    """Print one call's timeline and say what can be counted in it; under the profiler the CPU is slower than without."""
     events = lab.trace(side)
     seen = timeline.activity_of(events, "the call")
     print(name)
