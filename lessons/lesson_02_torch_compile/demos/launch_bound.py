@@ -34,7 +34,7 @@ def inputs(size: tuple[int, ...], device: str) -> list[torch.Tensor]:
 
 
 def show_timeline(lab: Lab, name: str, side: Callable[[], object]) -> None:
-    """Print one call's timeline and say what can be counted in it; under the profiler the CPU is slower than without."""
+    """Print one call's timeline and say what can be counted in it; a profiled CPU is slower than one that is not."""
     events = lab.trace(side)
     seen = timeline.activity_of(events, "the call")
     print(name)
