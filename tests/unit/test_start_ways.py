@@ -77,9 +77,10 @@ def test_marks_are_heard_only_while_they_are_asked_for(phases: ModuleType) -> No
     logger = logging.getLogger("torch.__trace")
     before, logger.propagate = logger.propagate, False
     level, logger.level = logger.level, logging.DEBUG
-    handlers = list(logger.handlers)
+    handlers = set(logger.handlers)
     try:
         with phases.Marks() as heard:
+            added = set(logger.handlers) - handlers
             mark = {"metadata": {"chromium_event": {}}, "payload": '{"ph": "B", "name": "x", "ts": 1}'}
             logger.debug("", extra=mark)
             logger.debug("", extra={"metadata": {"artifact": {}}, "payload": "not JSON"})
@@ -88,7 +89,7 @@ def test_marks_are_heard_only_while_they_are_asked_for(phases: ModuleType) -> No
     finally:
         logger.propagate, logger.level = before, level
     assert [mark["ph"] for mark in heard.seen] == ["B", "E"]
-    assert logger.handlers == handlers
+    assert len(added) == 1 and not added & set(logger.handlers)  # torch's own handler may leave at the first record
 
 
 def test_the_table_says_what_was_recorded() -> None:
