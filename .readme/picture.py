@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tutor.cli.context import Context
+from tutor.cli.context import context_of
 from tutor.cli.parser import parse
 from tutor.ui.app import TutorApp
 from tutor.ui.box import Box
@@ -25,7 +25,7 @@ KEYS = ("1", "enter", *"guarded_shape, dtype", "f5")
 
 async def draw(lang: str, state: str) -> str:
     """The screen after KEYS, as SVG without fonts from elsewhere."""
-    context = replace(Context.of(parse(["--lang", lang, "--state", state, "--theme", "dark"]), {}), env={})
+    context = replace(context_of(parse(["--lang", lang, "--state", state, "--theme", "dark"]), {}), env={})
     store = Store(context.lesson, context.journal, context.lang)
     context.journal.claim_session()
     store.record("setting", name="welcomed", value=True)

@@ -14,7 +14,7 @@ from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from tutor.cli.context import Context
+from tutor.cli.context import context_of
 from tutor.cli.parser import parse
 from tutor.model import Demo
 from tutor.ui import app as app_module
@@ -138,7 +138,7 @@ class Box80:
     async def open(
         self, *, lang: str = "en", size: tuple[int, int] = (80, 24), welcomed: bool = True, lab: FakeLab | None = None
     ) -> AsyncIterator[Learner]:
-        context = Context.of(parse(["--lang", lang, "--state", str(self.folder / "state"), "--theme", "dark"]), {})
+        context = context_of(parse(["--lang", lang, "--state", str(self.folder / "state"), "--theme", "dark"]), {})
         store = Store(context.lesson, context.journal, context.lang)
         other = context.journal.claim_session()
         if welcomed and context.journal.read_only is None and other is None:

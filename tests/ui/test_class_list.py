@@ -18,7 +18,7 @@ from tests.bench.make_class import hand_ins
 from tests.ui.learner_app import text_of
 from tutor import catalog, exchange, regrade, submission
 from tutor.class_criteria import class_criteria
-from tutor.cli.context import Context
+from tutor.cli.context import context_of
 from tutor.cli.parser import parse
 from tutor.gradebook.book import Arrival, Gradebook
 from tutor.gradebook.database import Database
@@ -74,7 +74,7 @@ class Class:
 
     @asynccontextmanager
     async def open(self, *, lang: str = "en", size: tuple[int, int] = (80, 24)) -> AsyncIterator[Window]:
-        context = Context.of(parse(["--lang", lang, "--theme", "dark", "--state", str(self.folder.private)]), {})
+        context = context_of(parse(["--lang", lang, "--theme", "dark", "--state", str(self.folder.private)]), {})
         app = ReviewApp(self.folder, self.book, self.lesson, context, "ann")
         try:
             async with app.run_test(size=size) as pilot:

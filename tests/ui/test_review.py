@@ -21,7 +21,7 @@ from tests.ui.learner_app import text_of
 from tutor import catalog, exchange, submission
 from tutor.class_criteria import change, class_criteria, read_rule
 from tutor.cli import main
-from tutor.cli.context import Context
+from tutor.cli.context import context_of
 from tutor.cli.parser import parse
 from tutor.exchange import ClassFolder
 from tutor.gradebook.book import Arrival, Gradebook
@@ -69,7 +69,7 @@ class Room:
     async def open(
         self, grader: str = "ann", *, lang: str = "en", size: tuple[int, int] = (80, 24), question: str = "q1"
     ) -> AsyncIterator[Window]:
-        context = Context.of(parse(["--lang", lang, "--theme", "dark", "--state", str(self.folder.private)]), {})
+        context = context_of(parse(["--lang", lang, "--theme", "dark", "--state", str(self.folder.private)]), {})
         book = self.open_book()
         app = ReviewApp(self.folder, book, self.lesson, context, grader)
         try:

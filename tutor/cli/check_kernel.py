@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tutor.cli import demo
-from tutor.cli.context import Context
 from tutor.cli.demo_text import Show
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.fused import run as fused
 from tutor.fused.source import FILE_MAX
 from tutor.lab.host import LabHost, LabSettings

@@ -9,9 +9,9 @@ from typing import Any
 
 from tutor.class_criteria import change, class_criteria, preview, read_rule
 from tutor.cli.classes import opened
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.criteria import Criteria, CriteriaError
 from tutor.handed_in import myself
 from tutor.intake import questions_of

@@ -6,9 +6,9 @@ import argparse
 
 from tutor import feedback
 from tutor.cli.classes import opened
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
+from tutor.context import Context
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001

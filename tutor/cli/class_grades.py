@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from tutor.cli.classes import opened, write_csv
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.grades import columns, grades, table_row
 
 

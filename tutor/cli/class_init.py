@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tutor import class_book, exchange, roster
 from tutor.cli.classes import directory, opened, saying_why
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
+from tutor.context import Context
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from tutor.cli.classes import item_of, opened
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.handed_in import myself
 
 #: The most characters of a memo.

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tutor.cli.classes import opened
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.handed_in import myself
 from tutor.intake import shown_name
 from tutor.regrade import Graded, Regrade, RegradeStopped, sandbox_lacks

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from tutor.class_criteria import class_criteria
 from tutor.cli.classes import item_of, opened
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.handed_in import myself
 from tutor.intake import questions_of
 from tutor.model import Lesson

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tutor import catalog, class_book, intake
-from tutor.cli.exits import Exit, Stop
+from tutor.cli.exits import Stop
 from tutor.cli.output import Output
 from tutor.exchange import ClassFolder, ExchangeError
 from tutor.line_file import write_whole
@@ -38,13 +38,10 @@ def directory(args: argparse.Namespace) -> Path:
 
 @contextmanager
 def opened(args: argparse.Namespace, out: Output, *, is_new: bool = False) -> Iterator[Opened]:
-    """The class, after an intake: what is said of it is true now. Raises Stop."""
+    """The class, after an intake: what is said of it is true now. Raises Stop, CatalogError."""
     with saying_why():
         folder = ClassFolder.open(directory(args))
-        try:
-            lesson = catalog.load(folder.lesson)
-        except catalog.CatalogError as error:
-            raise Stop("cli.lesson-broken", Exit.BROKE, why=str(error)) from error
+        lesson = catalog.load(folder.lesson)
         book, notices = class_book.open_book(folder, is_new=is_new)
         try:
             for notice in notices:

@@ -11,9 +11,9 @@ from types import FrameType
 from typing import Any
 
 from tutor.cli import demo_text
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.journal import Journal, StateError
 from tutor.lab import predictions, protocol, transcripts
 from tutor.lab.host import LabHost, LabSettings, Run

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from unicodedata import east_asian_width
 
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.doctor import Finding, examine
 
 

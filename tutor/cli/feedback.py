@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from tutor import handed_in, returned
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.exchange import ExchangeError
 from tutor.returned import Feedback
 from tutor.scoring import INSTRUCTOR

@@ -7,11 +7,11 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from tutor.cli.context import Context
 from tutor.cli.demo import CODES, cancelled_by_ctrl_c
 from tutor.cli.demo_text import Show
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.lab import kernels, protocol
 from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.inside import ASKED_WRONG, STAGES, Looks, tool_missing

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from tutor import catalog, lesson_check, lesson_proof, rubric_check
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.lesson_check import Problem
 from tutor.model import Lesson, Message
 from tutor.sandbox import Sandbox, SandboxUnavailable

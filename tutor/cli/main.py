@@ -58,12 +58,13 @@ def _run(argv: Sequence[str]) -> int:
 def _command(args: argparse.Namespace, lang: Lang) -> int:
     from importlib import import_module
 
-    from tutor.cli.context import Context
+    from tutor.catalog import CatalogError
+    from tutor.cli.context import context_of
     from tutor.cli.output import Output
     from tutor.journal import StateError
 
     try:
-        context = Context.of(args)
+        context = context_of(args)
         lang = context.lang
         out = Output(lang, args.as_json)
         for notice in context.notices():
@@ -80,6 +81,8 @@ def _command(args: argparse.Namespace, lang: Lang) -> int:
         return _stopped(stop, lang)
     except StateError as error:
         return _stopped(Stop.saying(error.message), lang)
+    except CatalogError as error:
+        return _stopped(Stop("cli.lesson-broken", Exit.BROKE, why=str(error)), lang)
     return code
 
 
@@ -90,11 +93,12 @@ def _screen(args: argparse.Namespace, lang: Lang) -> int:
     if trouble is not None:
         return _stopped(Stop.saying(trouble), lang)
     terminal.apply_textual_defaults(os.environ, plain_keys=args.plain_keys)
-    from tutor.cli.context import Context
+    from tutor.catalog import CatalogError
+    from tutor.cli.context import context_of
     from tutor.journal import StateError
 
     try:
-        context = Context.of(args)
+        context = context_of(args)
         lang = context.lang
         context.journal  # noqa: B018  A state folder that cannot be used is said before the screen comes up.
         from tutor.ui.app import run as run_screen
@@ -104,6 +108,8 @@ def _screen(args: argparse.Namespace, lang: Lang) -> int:
         return _stopped(stop, lang)
     except StateError as error:
         return _stopped(Stop.saying(error.message), lang)
+    except CatalogError as error:
+        return _stopped(Stop("cli.lesson-broken", Exit.BROKE, why=str(error)), lang)
 
 
 def _stopped(stop: Stop, lang: Lang) -> int:

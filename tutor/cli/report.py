@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 
 from tutor import report_text
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.line_file import write_whole
 from tutor.paths import why
 from tutor.report import report

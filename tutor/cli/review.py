@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tutor import terminal
 from tutor.cli.classes import opened, saying_why
-from tutor.cli.context import Context
 from tutor.cli.exits import Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.exchange import ClassFolder
 from tutor.handed_in import login_of
 

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tutor.catalog import CatalogError
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.rubric import examine
 from tutor.rubric_model import Doubt, Findings, Quote, Rubric, RubricQuestion
 
@@ -21,11 +20,8 @@ MOST = 64 * 1024
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:
-    """Read one text. Raises Stop, StateError."""
-    try:
-        rubric = context.lesson.rubric
-    except CatalogError as error:
-        raise Stop("cli.lesson-broken", Exit.BROKE, why=str(error)) from error
+    """Read one text. Raises Stop, StateError, CatalogError."""
+    rubric = context.lesson.rubric
     if args.question not in rubric.questions:
         raise Stop("rubric.no-question", got=args.question or "", known=", ".join(rubric.questions))
     words = _words(context, args)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.scoring import Score, score, who_words
 
 

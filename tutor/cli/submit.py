@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from tutor import handed_in
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.exchange import ClassFolder, ExchangeError
 from tutor.submission import Unacceptable
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from tutor.cli.context import Context
 from tutor.cli.demo import cancelled_by_ctrl_c, keep, open_journal
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.cli.progress_line import ProgressLine
+from tutor.context import Context
 from tutor.journal import Journal, utc_now
 from tutor.lab import protocol, transcripts
 from tutor.lab.host import LabHost, LabSettings

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 from tutor.cli.check import from_file, judge, show
-from tutor.cli.context import Context
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
+from tutor.context import Context
 from tutor.sandbox import Sandbox
 
 #: Seconds between two looks at the file. Polling also sees a file on NFS, and one that an editor replaces.

@@ -14,7 +14,7 @@ from textual import on
 from textual.binding import Binding
 from textual.worker import Worker, WorkerState
 
-from tutor.cli.context import Context
+from tutor.context import Context
 from tutor.journal import StateError
 from tutor.session_lock import Owner
 from tutor.strings import say, text

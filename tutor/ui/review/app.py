@@ -17,7 +17,7 @@ from textual import on
 from textual.binding import Binding
 from textual.worker import Worker, WorkerState
 
-from tutor.cli.context import Context
+from tutor.context import Context
 from tutor.exchange import ClassFolder
 from tutor.gradebook.book import Gradebook, GradebookError
 from tutor.gradebook.queue import LeaseLost
