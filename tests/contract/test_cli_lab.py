@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ class Host:
 
     events: list[dict[str, Any]] = GOOD
     outcome = "ok"
+    message = Message("lab.ok")
     params: dict[str, Any] = {}
 
     def __init__(self, _settings: Any) -> None:
@@ -59,8 +61,8 @@ class Host:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         yield protocol.event("started", 0.0, demo="file", usual_s=[1.0, 2.0], source="measured", device="cpu")
         yield from self.events
-        message = protocol.as_json(Message("lab.ok"))
-        yield protocol.event("ended", 0.5, demo="file", outcome=self.outcome, message=message)
+        said = protocol.as_json(self.message)
+        yield protocol.event("ended", 0.5, demo="file", outcome=self.outcome, message=said)
 
     def cancel(self) -> None:
         pass
@@ -79,6 +81,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.Cap
     monkeypatch.setattr(lab_command, "LabHost", Host)
     monkeypatch.setattr(Host, "events", GOOD)
     monkeypatch.setattr(Host, "outcome", "ok")
+    monkeypatch.setattr(Host, "message", Message("lab.ok"))
     (tmp_path / "mine.py").write_text("fn = print\ncalls = []\n")
     monkeypatch.chdir(tmp_path)
 
@@ -150,6 +153,37 @@ def test_a_difference_or_an_error_of_the_compiler_fails(lab: Lab, event: Any, co
 def test_a_run_that_does_not_end_well(lab: Lab, outcome: str, code: int, monkeypatch: Any) -> None:
     monkeypatch.setattr(Host, "outcome", outcome)
     assert lab("mine.py")[0] == code
+
+
+@pytest.mark.parametrize(
+    ("message", "began", "code"),
+    [
+        (Message("lab.silent", {"code": 9}), True, 1),
+        (Message("lab.died", {"signal": "SIGSEGV"}), True, 1),
+        (Message("lab.died", {"signal": "SIGKILL"}), True, 3),
+        (Message("lab.silent", {"code": 9}), False, 3),
+        (Message("lab.died", {"signal": "SIGSEGV"}), False, 3),
+        (Message("lab.garbled"), True, 3),
+    ],
+)
+def test_a_process_that_died_of_the_file_is_not_the_tools_fault(
+    lab: Lab, monkeypatch: Any, message: Message, began: bool, code: int
+) -> None:
+    monkeypatch.setattr(Host, "events", [observation("begins")] if began else [])
+    monkeypatch.setattr(Host, "outcome", "broke")
+    monkeypatch.setattr(Host, "message", message)
+    given, out, _ = lab("mine.py", "--json", "--lang", "en")
+    assert given == code
+    ended = json.loads(out.splitlines()[-1])
+    assert ended["outcome"] == {1: "failed", 3: "broke"}[code]
+    assert ("file" in ended["message"]) is (code == 1)
+
+
+def test_a_pipe_is_not_read_at_all(lab: Lab, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    code, out, err = lab("pipe.py", "--lang", "en")
+    assert (code, out) == (2, "")
+    assert "is a pipe" in err
 
 
 def test_a_file_without_the_function_says_what_it_has(lab: Lab, monkeypatch: Any) -> None:

@@ -125,13 +125,52 @@ def test_a_file_of_ones_own_is_watched_call_by_call(host: LabHost, tmp_path: Pat
     assert [name for name, _ in watched.advice()] == ["break", "sizes"]
 
 
+@pytest.mark.parametrize(
+    ("source", "kind", "shown"),
+    [
+        ("", None, None),
+        ("def fn(x:\n", "SyntaxError", ['  File "{path}", line 1']),
+        (
+            "1 / 0\n",
+            "ZeroDivisionError",
+            ["Traceback (most recent call last):", '  File "{path}", line 1, in <module>'],
+        ),
+        ("raise SystemExit(3)\n", "SystemExit", ["Traceback (most recent call last):"]),
+    ],
+)
+def test_what_a_file_raises_is_shown_from_its_own_first_line(
+    host: LabHost, tmp_path: Path, source: str, kind: str | None, shown: list[str] | None
+) -> None:
+    path = tmp_path / "name without an ending"
+    path.write_text(source)
+    asked = {"file": str(path), "fn": "fn", "calls": "calls", "dynamic": "auto", "fullgraph": False}
+    events = list(host.start(task("file"), device="cpu", params={**asked, "mode": None, "backend": None}))
+    printed = "".join(event["text"] for event in events if event["event"] == "output")
+    if kind is None:
+        assert (events[-1]["outcome"], printed) == ("ok", "")
+        return
+    assert events[-1]["outcome"] == "failed"
+    assert events[-1]["message"]["args"]["kind"] == kind
+    assert "tutor/lab" not in printed
+    assert printed.splitlines()[: len(shown or [])] == [line.format(path=path) for line in shown or []]
+
+
+def test_what_a_file_does_before_the_process_dies_was_begun(host: LabHost, tmp_path: Path) -> None:
+    path = tmp_path / "dies.py"
+    path.write_text("import os\nos._exit(9)\n")
+    asked = {"file": str(path), "fn": "fn", "calls": "calls", "dynamic": "auto", "fullgraph": False}
+    events = list(host.start(task("file"), device="cpu", params={**asked, "mode": None, "backend": None}))
+    assert [event["series"] for event in events if event["event"] == "observation"] == ["begins"]
+    assert events[-1]["message"] == {"key": "lab.silent", "args": {"code": 9}}
+
+
 def test_a_file_without_the_function_names_what_it_has(host: LabHost, tmp_path: Path) -> None:
     path = tmp_path / "other.py"
     path.write_text("def g(): pass\ncalls = []\n", encoding="utf-8")
     asked = {"file": str(path), "fn": "fn", "calls": "calls", "dynamic": "auto", "fullgraph": False}
     seen, _ = run(host, "file", **asked, mode=None, backend=None)
-    assert [each["series"] for each in seen] == ["problem"]
-    assert seen[0]["values"] == {"missing": "fn", "names": "g, calls"}
+    assert [each["series"] for each in seen] == ["begins", "problem"]
+    assert seen[1]["values"] == {"missing": "fn", "names": "g, calls"}
 
 
 def test_without_a_compiler_the_layers_before_it_come_out(host: LabHost) -> None:

@@ -17,6 +17,7 @@ from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.protocol import Outcome
 from tutor.lab.task import task
 from tutor.lab.watched import Watched
+from tutor.model import Message
 
 #: No file of one function and its calls is longer, in bytes.
 FILE_MAX = 1 << 20
@@ -36,6 +37,8 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     if args.file is None:
         raise Stop("lab_file.no-file")
     path = Path(args.file).absolute()
+    if path.is_fifo():  # It is read here and, by its name, once more where it runs.
+        raise Stop("lab_file.pipe", path=str(path))
     source = files.read_bounded(path, FILE_MAX)
     if len(source) > FILE_MAX:
         raise Stop("lab_file.too-large", path=str(path), most=FILE_MAX)
@@ -64,6 +67,8 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
                     for made in watched.take(event["series"], event["call"], event["values"], event["said"]):
                         _tell({"schema": 1, **made}, out)
                     continue
+                if event["event"] == "ended" and watched.began:
+                    event = _of_the_file(event)
                 if event["event"] in ("progress", "output") or event.get("outcome", "ok") != "ok":
                     show.event(event)
                 if out.as_json and event["event"] in ("output", "ended"):
@@ -71,6 +76,18 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     finally:
         host.close()
     return _end(watched, Outcome(event["outcome"]), out)
+
+
+def _of_the_file(event: dict[str, Any]) -> dict[str, Any]:
+    """A process that died while the learner's file ran died of that file, unless it was killed from outside."""
+    said = protocol.message(event["message"])
+    if said.key == "lab.silent":
+        message = Message("lab_file.exited", said.args)
+    elif said.key == "lab.died" and said.args["signal"] != "SIGKILL":
+        message = Message("lab_file.died", said.args)
+    else:
+        return event
+    return {**event, "outcome": Outcome.FAILED.value, "message": protocol.as_json(message)}
 
 
 def _in_words(event: dict[str, Any], watched: Watched, out: Output) -> dict[str, Any]:

@@ -301,12 +301,23 @@ def main(request: Mapping[str, Any], said: int, printed: int, lifeline: int, thr
     except Unavailable as lack:
         voice.say("unavailable", need=str(lack))
     except BaseException as error:  # Also SystemExit and KeyboardInterrupt: whatever a demo raises is its answer.
-        traceback.print_exc()
+        _show(error)
         text = str(error).strip().split("\n", 1)[0]
         voice.say("failed", kind=type(error).__name__, text=text[:MAX_TEXT])
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def _show(error: BaseException) -> None:
+    """Print a traceback from the first frame that is not the tool's; all of it when there is no other."""
+    shown = traceback.TracebackException.from_exception(error)
+    inside = (str(Path(__file__).parent), "<frozen importlib")
+    theirs = next((n for n, frame in enumerate(shown.stack) if not frame.filename.startswith(inside)), None)
+    if theirs is None and isinstance(error, SyntaxError):  # It was never run, and says its own place.
+        theirs = len(shown.stack)
+    del shown.stack[: theirs or 0]
+    print("".join(shown.format()), end="", file=sys.stderr)
 
 
 def _printer(stream: int) -> TextIOWrapper:

@@ -38,6 +38,8 @@ class Watched:
     kinds: list[str] = field(default_factory=list)
     made: int = 0
     limit: int = 0
+    began: bool = False
+    """Whether anything of the learner's has run."""
     problem: tuple[str, str] | None = None
     """A name that the file lacks, and those that it has."""
 
@@ -45,7 +47,9 @@ class Watched:
         self, series: str, call: str | None, values: Mapping[str, Any], said: Sequence[str]
     ) -> list[dict[str, Any]]:
         """The `call`, `graph` and `break` events of one observation, without their envelope."""
-        if series == "limit":
+        if series == "begins":
+            self.began = True
+        elif series == "limit":
             self.limit = int(values["entries"])
         elif series == "problem":
             self.problem = str(values["missing"]), str(values["names"])

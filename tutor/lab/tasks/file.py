@@ -2,12 +2,14 @@
 
 params: `file`, `fn`, `calls` (a list in the file, or a function that yields), `dynamic` (true, false, auto),
 `fullgraph`, `mode` and `backend` (None: each graph runs as it is).
-Observed: `call`, `graph` and `break` as they happen, `limit` first; `problem` when the file is not of that kind.
+Observed: `begins` before anything of the learner's runs, `limit`, then `call`, `graph` and `break` as they happen;
+`problem` when the file is not of that kind.
 """
 
 from __future__ import annotations
 
 import copy
+import importlib.machinery
 import importlib.util
 import sys
 import time
@@ -27,6 +29,7 @@ PAYLOAD, SHOWN = 12_000, 60
 
 def run(lab: Lab) -> None:
     asked = lab.params
+    lab.observe("begins", {})
     module = load(Path(asked["file"]))
     function, calls = getattr(module, asked["fn"], None), getattr(module, asked["calls"], None)
     for name, found in ((asked["fn"], callable(function)), (asked["calls"], calls is not None)):
@@ -145,10 +148,10 @@ def describe(tensor: torch.Tensor) -> str:
 def load(path: Path) -> ModuleType:
     """The learner's file as a module, with its folder on the path as Python itself would have it."""
     sys.path.insert(0, str(path.parent))
-    spec = importlib.util.spec_from_file_location("lab_file", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"not a Python file: {path}")
+    loader = importlib.machinery.SourceFileLoader("lab_file", str(path))  # Whatever the file's name ends with.
+    spec = importlib.util.spec_from_loader(loader.name, loader, origin=str(path))
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    sys.modules[loader.name] = module
+    loader.exec_module(module)
     return module
