@@ -43,7 +43,7 @@ class ExchangeError(Exception):
     """The class folder cannot be used; `message` says what is wrong and who can mend it."""
 
     def __init__(self, key: str, /, **fields: str | int) -> None:
-        super().__init__(key, fields)
+        super().__init__(key)  # alone, so that it can be pickled
         self.message = Message(key, fields)
 
 
@@ -51,7 +51,7 @@ class Unreadable(Exception):
     """A file that somebody left is not one to be read; `message` says why."""
 
     def __init__(self, key: str, /, **fields: str | int) -> None:
-        super().__init__(key, fields)
+        super().__init__(key)  # alone, so that it can be pickled
         self.message = Message(key, fields)
 
 

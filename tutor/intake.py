@@ -87,19 +87,23 @@ def take_in(
                 bad.append((_quoted(each), each.stamp, login, reason.message))
         if good:
             taken += book.take(good, tuple(questions_of(lesson)))
+        heard: list[tuple[str, str, str]] = []
         for each, login, asked in asks:  # after the hand-ins: it is about one of them
             refusal = book.queue.ask(login, asked.question, asked.text, each.arrived, asked.submission)
             if refusal is None:
                 taken += 1
             elif not _heard(book, each, login, asked):
                 bad.append((_quoted(each), each.stamp, login, Message(refusal)))
+                continue
+            heard.append((_quoted(each), each.stamp, login))
+        book.looked_at(heard)
         book.refuse(bad)
         refused += len(bad)
     return Taken(taken, refused, len(files) - len(new))
 
 
 def _heard(book: Gradebook, each: Dropped, login: str, asked: LookAgain) -> bool:
-    """Whether this very request was taken before."""
+    """Whether this very request was taken before, by an intake that was cut off before it said so."""
     item = book.queue.find(login, asked.question)
     known = book.queue.asked(item.id) if item is not None else None
     return known is not None and (known.at, known.text) == (each.arrived, asked.text)

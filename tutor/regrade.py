@@ -46,7 +46,7 @@ class RegradeStopped(Exception):
     """The judging processes end before they judge anything; `message` says what to do."""
 
     def __init__(self, message: Message) -> None:
-        super().__init__(message.key)
+        super().__init__(message)
         self.message = message
 
 

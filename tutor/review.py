@@ -6,7 +6,7 @@ answered cannot be saved. Every change can be taken back, one by one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from statistics import median
 from typing import Final, NamedTuple, Protocol
 
@@ -34,6 +34,10 @@ class Before(Protocol):
     """A score that was given before."""
 
     @property
+    def id(self) -> int: ...
+    @property
+    def grader(self) -> str: ...
+    @property
     def points(self) -> int: ...
     @property
     def slots(self) -> Mapping[str, bool]: ...
@@ -57,6 +61,8 @@ class Draft:
         self.flagged = frozenset(flagged)
         self._given = start or Given()
         self._undo: list[Given] = []
+        self.watch: Callable[[], object] | None = None
+        """Called after each change."""
 
     @property
     def given(self) -> Given:
@@ -119,7 +125,13 @@ class Draft:
         if not self._undo:
             return False
         self._given = self._undo.pop()
+        self._changed()
         return True
+
+    def restore(self, given: Given) -> None:
+        """Go on with what was kept of an earlier window: one change, which undo takes back."""
+        by_hand = None if given.by_hand is None else min(self.most, max(0, given.by_hand))
+        self._set(given._replace(ticks=given.ticks & frozenset(self.criteria.slots), by_hand=by_hand))
 
     def rule(self, criteria: Criteria) -> tuple[int, int]:
         """What earns points was changed: the points before and after. Ticks stay, but for slots that are gone."""
@@ -128,12 +140,18 @@ class Draft:
         known = frozenset(criteria.slots)
         self._given = self._given._replace(ticks=self._given.ticks & known)
         self._undo = [each._replace(ticks=each.ticks & known) for each in self._undo]
+        self._changed()
         return before, self.points
 
     def _set(self, given: Given) -> None:
         if given != self._given:
             self._undo.append(self._given)
             self._given = given
+            self._changed()
+
+    def _changed(self) -> None:
+        if self.watch is not None:
+            self.watch()
 
 
 def _answered(given: Given, answers: Mapping[str, bool]) -> tuple[tuple[str, bool], ...]:
@@ -146,6 +164,20 @@ def start_from(score: Before, criteria: Criteria, *, with_vetoes: bool) -> Given
     ticks = frozenset(slot for slot, ticked in score.slots.items() if ticked and slot in criteria.slots)
     vetoes = _answered(Given(), {veto: bool(yes) for veto, yes in score.vetoes.items()}) if with_vetoes else ()
     return Given(ticks, score.points if score.by_hand else None, vetoes, score.comment)
+
+
+def given_before(history: Iterable[Before], grader: str, seen: int | None, given: Given, points: int) -> Before | None:
+    """The score that says just this, given by this grader after what they had seen: it was saved, though whoever
+    sent it may not have heard so."""
+    ticks, vetoes = given.ticks, dict(given.vetoes)
+    for one in history:
+        if one.grader != grader or one.id <= (seen or 0) or one.points != points:
+            continue
+        ticked = {slot for slot, yes in one.slots.items() if yes}
+        stands = {veto: bool(yes) for veto, yes in one.vetoes.items()}
+        if ticked == ticks and stands == vetoes and one.comment == given.comment:
+            return one
+    return None
 
 
 def digits(slots: int, page: int) -> range:

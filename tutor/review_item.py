@@ -10,7 +10,8 @@ from tutor.class_criteria import class_criteria, rubric_name
 from tutor.criteria import Criteria
 from tutor.intake import questions_of
 from tutor.model import Lang, Lesson
-from tutor.review import Draft, start_from
+from tutor.review import Draft, given_before, start_from
+from tutor.review_drafts import Kept
 from tutor.rubric_model import Findings
 from tutor.submission import Submission, Unacceptable
 
@@ -44,6 +45,8 @@ class Loaded(NamedTuple):
     result: Result | None
     done: int
     all: int
+    kept: Kept | None = None
+    """What this grader had begun in an earlier window."""
 
     @property
     def question(self) -> str:
@@ -97,9 +100,20 @@ def _references(lesson: Lesson, name: str) -> dict[Lang, str]:
 
 def draft_of(loaded: Loaded, grader: str, *, again: bool) -> Draft:
     """Where a grader begins: at nothing, or at the score that stands if it is their own. `again`: they reopened it, so
-    their answers to the vetoes stand too. While two graders differ nothing is filled in."""
+    their answers to the vetoes stand too. While two graders differ nothing is filled in. What they had begun in an
+    earlier window follows as a change."""
     last = loaded.history[-1] if loaded.history else None
     start = None
     if last is not None and last.grader == grader and loaded.standing.other is None:
         start = start_from(last, loaded.criteria, with_vetoes=again)
-    return Draft(loaded.criteria, loaded.most, loaded.findings.vetoes.keys(), start)
+    draft = Draft(loaded.criteria, loaded.most, loaded.findings.vetoes.keys(), start)
+    if loaded.kept is not None:
+        draft.restore(loaded.kept.given)
+    return draft
+
+
+def is_saved(loaded: Loaded, kept: Kept, grader: str) -> bool:
+    """Whether what was kept had come into the gradebook before its window ended."""
+    draft = Draft(loaded.criteria, loaded.most)
+    draft.restore(kept.given)
+    return given_before(loaded.history, grader, kept.seen, draft.given, draft.points) is not None

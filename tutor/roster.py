@@ -17,7 +17,7 @@ class RosterError(Exception):
     """The roster cannot be read; `message` names the line and says what to do."""
 
     def __init__(self, key: str, /, **fields: str | int) -> None:
-        super().__init__(key, fields)
+        super().__init__(key)  # alone, so that it can be pickled
         self.message = Message(key, fields)
 
 

@@ -37,7 +37,7 @@ class Unacceptable(Exception):
     """These bytes are no hand-in; `message` says why."""
 
     def __init__(self, key: str, /, **fields: str | int | float) -> None:
-        super().__init__(key, fields)
+        super().__init__(key)  # alone, so that it can be pickled
         self.message = Message(key, fields)
 
 

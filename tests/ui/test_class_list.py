@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from textual import events
-from textual.keys import _character_to_key
-from textual.pilot import Pilot
 
-from tests.bench.make_class import hand_ins
-from tests.ui.learner_app import text_of
-from tutor import catalog, exchange, regrade, submission
+from tests.ui.review_room import LEARNERS, Room, files, lesson, room
+from tutor import regrade
 from tutor.class_criteria import class_criteria
-from tutor.cli.context import context_of
-from tutor.cli.parser import parse
-from tutor.gradebook.book import Arrival, Gradebook
-from tutor.gradebook.database import Database
 from tutor.gradebook.results import Result
-from tutor.gradebook.scores import Mark
 from tutor.grades import grades
 from tutor.intake import questions_of
 from tutor.judging import broken_report
@@ -35,101 +24,12 @@ from tutor.ui.review.figures import FiguresScreen
 from tutor.ui.review.list_rows import ListLines, class_rows
 from tutor.ui.widgets.lines_view import LinesView
 
-LEARNERS = 6
-
-
-@pytest.fixture(scope="module")
-def lesson() -> Lesson:
-    return catalog.load(catalog.DEFAULT_LESSON)
-
-
-@pytest.fixture(scope="module")
-def files(lesson: Lesson) -> list[tuple[str, bytes]]:
-    return [(f"uid-{uid}", raw) for uid, raw in hand_ins(lesson, LEARNERS, 1)]
-
-
-class Class:
-    """A class folder with its gradebook, and windows on it."""
-
-    def __init__(self, path: Path, lesson: Lesson, files: list[tuple[str, bytes]]) -> None:
-        self.folder = exchange.create(path / "class", lesson.id)[0]
-        self.lesson = lesson
-        self.book = Gradebook(Database(f"sqlite:///{path}/book"), self.folder.id)
-        arrivals = [
-            Arrival(login, "1", login, 1.0, "2026-09-01T10:00:00Z", submission.read(raw).sha256, {}, [], raw)
-            for login, raw in files
-        ]
-        self.book.take(arrivals, tuple(questions_of(lesson)))
-        self.logins = [login for login, _ in files]
-
-    def blind(self, login: str) -> str:
-        return next(row.learner.blind for row in self.book.rows() if row.learner.login == login)
-
-    def give(self, login: str, question: str, points: int, **more: Any) -> int:
-        item = self.book.queue.find(login, question)
-        assert item is not None
-        fields = {"slots": {}, "vetoes": {}, "by_hand": True, **more.pop("mark", {})}
-        given, _ = self.book.scores.give(item.id, more.pop("grader", "ann"), Mark(points, **fields), **more)
-        return given.id
-
-    @asynccontextmanager
-    async def open(self, *, lang: str = "en", size: tuple[int, int] = (80, 24)) -> AsyncIterator[Window]:
-        context = context_of(parse(["--lang", lang, "--theme", "dark", "--state", str(self.folder.private)]), {})
-        app = ReviewApp(self.folder, self.book, self.lesson, context, "ann")
-        try:
-            async with app.run_test(size=size) as pilot:
-                window = Window(app, pilot)
-                await window.until(lambda: window.list.loaded and not app.busy)
-                yield window
-        finally:
-            app.close()
-
-
-class Window:
-    def __init__(self, app: ReviewApp, pilot: Pilot[None]) -> None:
-        self.app, self.pilot = app, pilot
-
-    @property
-    def list(self) -> ClassList:
-        found = [each for each in self.app.screen_stack if isinstance(each, ClassList)]
-        return found[0] if found else ClassList("dark")
-
-    @property
-    def text(self) -> str:
-        return text_of(self.app)  # type: ignore[arg-type]
-
-    def line(self, word: str) -> str:
-        return next(row for row in self.text.split("\n") if word in row)
-
-    async def press(self, *keys: str) -> str:
-        for key in keys:
-            if len(key) == 1:
-                self.app.post_message(events.Key(_character_to_key(key), key))
-                await self.pilot.pause()
-            else:
-                await self.pilot.press(key)
-        await self.until(lambda: not self.app.busy)
-        return self.text
-
-    async def until(self, what: Callable[[], Any]) -> None:
-        for _ in range(2000):
-            if what():
-                await self.pilot.pause()
-                return
-            await self.pilot.pause(0.005)
-        raise AssertionError(f"never came; the screen was:\n{self.text}")
-
-
-@pytest.fixture
-def room(tmp_path: Path, lesson: Lesson, files: list[tuple[str, bytes]]) -> Iterator[Class]:
-    made = Class(tmp_path, lesson, files)
-    yield made
-    made.book.close()
+__all__ = ["files", "lesson", "room"]
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_where_everybody_stands_and_nobody_is_named(room: Class, lang: str, size: tuple[int, int]) -> None:
+async def test_where_everybody_stands_and_nobody_is_named(room: Room, lang: str, size: tuple[int, int]) -> None:
     one, two, three, *_ = room.logins
     room.give(one, "q1", 2)
     room.give(two, "q1", 1, grader="ben")
@@ -155,7 +55,7 @@ async def test_where_everybody_stands_and_nobody_is_named(room: Class, lang: str
 
 
 async def test_enter_opens_the_chosen_question_or_the_first_open_one(
-    room: Class, monkeypatch: pytest.MonkeyPatch
+    room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[tuple[str, int | None]] = []
 
@@ -173,7 +73,7 @@ async def test_enter_opens_the_chosen_question_or_the_first_open_one(
     assert opened == [(item.question, item.id) for item in items if item is not None]
 
 
-async def test_find_goes_to_a_row_and_a_hand_over_is_kept(room: Class) -> None:
+async def test_find_goes_to_a_row_and_a_hand_over_is_kept(room: Room) -> None:
     wanted = room.blind(room.logins[2])
     async with room.open() as window:
         await window.press("/", *wanted, "enter")
@@ -190,7 +90,7 @@ async def test_find_goes_to_a_row_and_a_hand_over_is_kept(room: Class) -> None:
     assert [each["q1"].for_whom for each in found.values() if each["q1"].item == item.id] == ["ben"]
 
 
-async def test_publishing_asks_and_says_what_is_new(room: Class) -> None:
+async def test_publishing_asks_and_says_what_is_new(room: Room) -> None:
     room.give(room.logins[0], "q1", 2)
     async with room.open() as window:
         await window.press("P")
@@ -205,7 +105,7 @@ async def test_publishing_asks_and_says_what_is_new(room: Class) -> None:
     assert len(list(room.folder.feedback.iterdir())) == 1
 
 
-def proposing(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+def proposing(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     """A re-grade without a sandbox: everybody fails, and one had passed before."""
     first = room.book.results.begin("older", "ann", weak_sandbox=False)
     numbers = [row.submission for row in room.book.rows() if row.submission is not None]
@@ -227,7 +127,7 @@ def proposing(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regrade, "sandbox_lacks", lambda: ("namespaces",))
 
 
-async def test_a_regrade_shows_what_changes_before_it_counts(room: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_regrade_shows_what_changes_before_it_counts(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
     proposing(room, monkeypatch)
     async with room.open() as window:
         await window.press("R", "y")
@@ -249,7 +149,7 @@ async def test_a_regrade_shows_what_changes_before_it_counts(room: Class, monkey
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_rule_is_changed_after_its_effect_was_shown(room: Class, lang: str, size: tuple[int, int]) -> None:
+async def test_a_rule_is_changed_after_its_effect_was_shown(room: Room, lang: str, size: tuple[int, int]) -> None:
     ticks = {"slots": {"rule": True, "mechanism": False, "outcome": False, "foil": False}, "by_hand": False}
     room.give(room.logins[0], "explanation", 0, mark=ticks)
     room.give(room.logins[1], "explanation", 1)
@@ -274,7 +174,7 @@ async def test_a_rule_is_changed_after_its_effect_was_shown(room: Class, lang: s
     assert room.book.scores.latest()[room.book.queue.find(room.logins[0], "explanation").id].points == 1  # type: ignore[union-attr]
 
 
-async def test_a_rule_that_cannot_be_is_said_and_leaving_asks(room: Class) -> None:
+async def test_a_rule_that_cannot_be_is_said_and_leaving_asks(room: Room) -> None:
     async with room.open() as window:
         await window.press("E")
         await window.until(lambda: isinstance(window.app.screen, CriteriaScreen) and window.app.screen.draft)
@@ -301,7 +201,7 @@ async def test_a_rule_that_cannot_be_is_said_and_leaving_asks(room: Class) -> No
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-async def test_figures_say_who_and_go_into_a_file(room: Class, lang: str) -> None:
+async def test_figures_say_who_and_go_into_a_file(room: Room, lang: str) -> None:
     for login in room.logins:
         room.give(login, "explanation", 1, mark={"slots": {"rule": True}})
     async with room.open(lang=lang) as window:
@@ -322,7 +222,7 @@ async def test_figures_say_who_and_go_into_a_file(room: Class, lang: str) -> Non
     assert ["slots", "explanation", "rule", str(LEARNERS)] in rows
 
 
-def test_a_long_list_makes_only_the_lines_that_are_drawn(lesson: Lesson, room: Class) -> None:
+def test_a_long_list_makes_only_the_lines_that_are_drawn(lesson: Lesson, room: Room) -> None:
     (row, *_) = class_rows(grades(room.book), [])
     many = ListLines([row] * 10_000, list(questions_of(lesson)), "ann", "en", 80)
     made: list[int] = []

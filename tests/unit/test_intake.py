@@ -240,7 +240,7 @@ def test_other_users_drop_and_can_neither_list_read_nor_replace(
     assert as_user(eve, lambda: (folder.inbox / name).write_bytes(b"")).startswith("PermissionError")
     assert as_user(eve, lambda: os.listdir(folder.feedback)).startswith("PermissionError")  # noqa: PTH208
     assert as_user(eve, lambda: os.listdir(folder.private)).startswith("PermissionError")  # noqa: PTH208
-    assert as_user(eve, lambda: class_book.open_book(folder)).startswith("ExchangeError ('class.not-yours'")
+    assert as_user(eve, lambda: class_book.open_book(folder)).startswith("ExchangeError class.not-yours")
     assert as_user(eve, lambda: exchange.drop(folder, stolen, (folder.inbox / name).read_bytes())) == "[]"
     assert intake.take_in(folder, book, lesson) == (1, 1, 0)
     assert [row.learner.login for row in book.rows()] == [f"uid-{ada}"]

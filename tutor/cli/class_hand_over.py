@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import secrets
 
 from tutor.cli.classes import item_of, opened
 from tutor.cli.exits import Exit, Stop
@@ -22,10 +21,11 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
     if not 0 < len(args.to) <= NAME_MAX or not args.to.isprintable():
         raise Stop("class.handed-over-who", most=NAME_MAX)
     with opened(args, out) as (_, book, lesson, _):
+        from tutor.gradebook import holder as windows
         from tutor.gradebook.queue import LeaseLost
 
         item = item_of(args, book, lesson)
-        holder = secrets.token_hex(16)
+        holder = windows.new()
         try:
             book.queue.claim_this(item.id, myself().login, holder)
         except LeaseLost as lost:

@@ -78,12 +78,15 @@ class Gradebook:
         self.scores = Scores(database)
         self.rules = Rules(database)
         self.results = Results(database)
-        with database.write() as connection:
-            owner = connection.execute(sa.select(about.c.value).where(about.c.name == "class")).scalar()
-            if owner is None:
-                connection.execute(sa.insert(about).values(name="class", value=class_id))
-            elif owner != class_id:
-                raise GradebookError("class.db-other", db=database.shown)
+        if self._owner() is None:
+            with database.write() as connection:
+                connection.execute(_insert_new(connection, about), {"name": "class", "value": class_id})
+        if self._owner() != class_id:
+            raise GradebookError("class.db-other", db=database.shown)
+
+    def _owner(self) -> str | None:
+        with self.database.read() as connection:
+            return connection.execute(sa.select(about.c.value).where(about.c.name == "class")).scalar()
 
     def close(self) -> None:
         """Let go of the database."""
@@ -144,14 +147,14 @@ class Gradebook:
                 ids[login] = number
             new, superseded = _sorted_out(connection, arrivals, ids)
             _add_hand_ins(connection, new, superseded, ids, questions, self.class_id)
-            now = time.time()
-            looked_at = [
-                {"name": each.name, "stamp": each.stamp, "owner": each.owner, "seen": now, "reason": None}
-                for each in arrivals
-            ]
-            if looked_at:
-                connection.execute(_insert_new(connection, inbox), looked_at)
+            _looked_at(connection, [(each.name, each.stamp, each.owner) for each in arrivals])
         return len(new)
+
+    def looked_at(self, files: Sequence[tuple[str, str, str]]) -> None:
+        """Record files that are no hand-ins and were taken: name, stamp, owner."""
+        if files:
+            with self.database.write() as connection:
+                _looked_at(connection, files)
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
@@ -199,6 +202,13 @@ class Gradebook:
         """How many scores were ever given: it only grows, so a smaller one tells of an old copy."""
         with self.database.read() as connection:
             return int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(score.c.id), 0))).scalar_one())
+
+
+def _looked_at(connection: sa.Connection, files: Sequence[tuple[str, str, str]]) -> None:
+    now = time.time()
+    rows = [{"name": name, "stamp": stamp, "owner": owner, "seen": now, "reason": None} for name, stamp, owner in files]
+    if rows:
+        connection.execute(_insert_new(connection, inbox), rows)
 
 
 #: What databases take in one statement, at the least.

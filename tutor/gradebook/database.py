@@ -6,23 +6,43 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from tutor.gradebook.tables import FromTheFuture, migrate
+from tutor.gradebook.tables import FromTheFuture, about, migrate
 from tutor.model import Message
 
 #: How long a write waits for another one, seconds.
 PATIENCE_S = 30
+
+#: PostgreSQL: how long to wait for a server, and after how long a silent line counts as cut (seconds, milliseconds).
+_WIRE: Final = {
+    "connect_timeout": 10,
+    "keepalives_idle": 20,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 35_000,
+}
+
+#: SQLSTATE: a lock that did not come, a deadlock, a transaction that cannot be put in order; a disk that is full.
+_LOCKED = ("55P03", "40P01", "40001")
+_FULL = ("53100",)
+
+#: The row of `about` that counts the transactions that have written.
+_CHANGES = "changes"
 
 
 class GradebookError(Exception):
     """The gradebook cannot be used; `message` says what happened and what to do."""
 
     def __init__(self, key: str, /, **fields: str | int) -> None:
-        super().__init__(key, fields)
+        super().__init__(key)  # alone, so that it can be pickled; what follows is kept with it
         self.message = Message(key, fields)
+
+
+class ConnectionLost(GradebookError):
+    """The server went away in the middle: whether the transaction counts is not known."""
 
 
 class Database:
@@ -46,7 +66,8 @@ class Database:
                 self._engine = sa.create_engine(parsed, connect_args={"timeout": PATIENCE_S})
                 _prepare_sqlite(self._engine, "delete" if is_remote else "wal")
             else:
-                self._engine = sa.create_engine(parsed, pool_pre_ping=True, connect_args={"connect_timeout": 10})
+                self._engine = sa.create_engine(parsed, pool_pre_ping=True, connect_args=dict(_WIRE))
+                _prepare_postgresql(self._engine)
         except ModuleNotFoundError:
             raise GradebookError("class.db-no-driver") from None
         self._reads = self._engine.execution_options(reads=True)
@@ -57,19 +78,29 @@ class Database:
             raise
 
     def _bring_up_to_date(self) -> None:
-        with self.write() as connection:
+        with self._explained(), self._engine.begin() as connection:
             if not self._is_sqlite:  # two that open an empty one at once: the second waits, and finds it made
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(7041002)"))
             try:
                 migrate(connection)
             except FromTheFuture:
                 raise GradebookError("class.db-future", db=self.shown) from None
+            if connection.execute(_COUNTED).scalar() is None:  # new, or of before there was one
+                connection.execute(sa.insert(about).values(name=_CHANGES, value="0"))
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """A transaction: all of it or nothing. Raises GradebookError."""
         with self._explained(), self._engine.begin() as connection:
             yield connection
+            # Last, so that the row is locked for the moment of the commit only: writers do not wait for each other.
+            connection.execute(_COUNT)
+
+    def changes(self) -> int:
+        """How many transactions have written so far: while it stays the same, so does all that can be read. Raises
+        GradebookError."""
+        with self.read() as connection:
+            return int(connection.execute(_COUNTED).scalar_one())
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -88,12 +119,15 @@ class Database:
         except sa.exc.DBAPIError as error:
             said = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
             code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
-            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            state = getattr(error.orig, "sqlstate", None)
+            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or state in _LOCKED:
                 raise GradebookError("class.db-locked", db=self.shown, seconds=PATIENCE_S) from error
-            if code == sqlite3.SQLITE_FULL:
+            if code == sqlite3.SQLITE_FULL or state in _FULL:
                 raise GradebookError("class.db-full", db=self.shown) from error
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise GradebookError("class.db-damaged", db=self.shown, why=said) from error
+            if error.connection_invalidated:
+                raise ConnectionLost("class.db-unusable", db=self.shown, why=said) from error
             if isinstance(error, sa.exc.OperationalError):
                 raise GradebookError("class.db-unusable", db=self.shown, why=said) from error
             raise
@@ -124,3 +158,25 @@ def _prepare_sqlite(engine: sa.Engine, journal: str) -> None:
     def begun(connection: sa.Connection) -> None:
         reads = connection.get_execution_options().get("reads")
         connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def _prepare_postgresql(engine: sa.Engine) -> None:
+    """Nobody waits for ever: for a lock as long as SQLite does, and a grader who was stopped in the middle of a
+    transaction loses it before the others give up."""
+
+    @sa.event.listens_for(engine, "connect")
+    def connected(raw: Any, _record: object) -> None:
+        raw.autocommit = True  # else the settings end with the transaction that they are made in
+        raw.execute(f"SET lock_timeout = {max(1, round(PATIENCE_S * 1000))}")
+        raw.execute(f"SET idle_in_transaction_session_timeout = {max(1, round(PATIENCE_S * 500))}")
+        raw.autocommit = False
+
+
+_COUNTED: Final = sa.select(about.c.value).where(about.c.name == _CHANGES)
+
+#: Counts one more transaction.
+_COUNT: Final = (
+    sa.update(about)
+    .where(about.c.name == _CHANGES)
+    .values(value=sa.cast(sa.cast(about.c.value, sa.BigInteger) + 1, sa.Text))
+)

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
+from tutor.gradebook import holder as windows
 from tutor.gradebook.database import Database
 from tutor.gradebook.tables import ask, item, learner, score, submission
 
@@ -65,6 +66,7 @@ class Queue:
         `after` (a place, see `place`) on and round; then what others have left lying; then second looks, the same way.
         """
         now = time.time() if now is None else now
+        self.release_gone(grader)
         mine = sa.or_(item.c.for_whom.is_(None), item.c.for_whom == grader)
         tries = (
             sa.and_(item.c.state == "open", item.c.for_whom == grader),
@@ -88,6 +90,7 @@ class Queue:
     def claim_this(self, number: int, grader: str, holder: str, now: float | None = None) -> Item:
         """This very item, whatever its state, for this sitting alone. Raises LeaseLost while another one has it."""
         now = time.time() if now is None else now
+        self.release_gone(grader)
         with self._database.write() as connection:
             row = connection.execute(sa.select(item).where(item.c.id == number).with_for_update()).one()
             if (_is_held(row, now) and row.holder != holder) or row.state == "superseded":
@@ -113,6 +116,16 @@ class Queue:
         with self._database.write() as connection:
             values = {"state": sa.func.coalesce(item.c.rest, "open"), **_NOBODY}
             connection.execute(sa.update(item).where(*held).values(**values))
+
+    def release_gone(self, grader: str) -> None:
+        """Give back what this grader's own windows held that were killed on this machine, without waiting for their
+        leases to end. What a window elsewhere holds stays: nobody here can know of it."""
+        theirs = sa.select(item.c.holder).where(item.c.state == "claimed", item.c.grader == grader).distinct()
+        with self._database.read() as connection:
+            holders = connection.execute(theirs).scalars().all()
+        for each in holders:
+            if each is not None and windows.is_gone(each):
+                self.release_all(each)
 
     def second(self, number: int, holder: str) -> bool:
         """Give an item back for a second look, after everything that is open; False as for `release`."""

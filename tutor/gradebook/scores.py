@@ -286,4 +286,3 @@ def append(connection: sa.Connection, last: Score, grader: str, mark: Mark, why:
     values = _row(last.item, grader, now, last, mark, why)
     new = connection.execute(sa.insert(score).values(**values).returning(score.c.id)).scalar_one()
     connection.execute(sa.update(item).where(item.c.id == last.item).values(score_id=new))
-

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from inspect import isawaitable
+from os import kill
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -19,18 +19,23 @@ from textual.worker import Worker, WorkerState
 
 from tutor.context import Context
 from tutor.exchange import ClassFolder
+from tutor.gradebook import holder
 from tutor.gradebook.book import Gradebook, GradebookError
 from tutor.gradebook.queue import LeaseLost
 from tutor.handed_in import myself
 from tutor.literals import safe_text
 from tutor.model import Lang, Lesson, Message
-from tutor.review import Sitting
+from tutor.review import Given, Sitting
+from tutor.review_drafts import Drafts, Kept
+from tutor.review_item import Loaded
 from tutor.strings import text
 from tutor.ui import escape
 from tutor.ui.frame_diff import FrameDiffApp
 from tutor.ui.key_order import KeyOrderApp
 from tutor.ui.lines import Line, Role
 from tutor.ui.review.base import ReviewBase
+from tutor.ui.review.item_desk import ItemDesk
+from tutor.ui.review.saving import AGAIN_S, Saving
 from tutor.ui.theme import ThemeName, chosen, textual_themes
 
 Result = TypeVar("Result")
@@ -59,8 +64,10 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         self.folder, self.book, self.lesson, self.context = folder, book, lesson, context
         self.lang: Lang = context.lang
         self.grader = grader or myself().login
-        self.holder = f"{self.grader}/{secrets.token_hex(8)}"
+        self.holder = holder.new()
         self.sitting = Sitting()
+        self.saving = Saving(self)
+        self.drafts = Drafts(context.state, folder.id, self.grader, self._draft_trouble)
         self.theme_name: ThemeName = chosen(context.theme, context.env)
         for theme in textual_themes():
             self.register_theme(theme)
@@ -76,6 +83,7 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         from tutor.ui.review.class_list import ClassList
 
         self.push_screen(ClassList(self.theme_name))
+        self.set_interval(AGAIN_S, self.saving.send_again)
 
     # --- the gradebook ------------------------------------------------------------------------------------------------
 
@@ -125,6 +133,23 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
                 return
 
     # --- an item ------------------------------------------------------------------------------------------------------
+
+    @property
+    def desk(self) -> ItemDesk | None:
+        """Where items are reviewed, if it is open."""
+        return next((each for each in self.screen_stack if isinstance(each, ItemDesk)), None)
+
+    def keep_draft(self, loaded: Loaded, given: Given | None) -> None:
+        """Have what is begun on the disk; None: there is nothing to keep any more."""
+        if given is None:
+            self.drafts.drop(loaded.hand_in.sha256, loaded.question)
+        else:
+            self.drafts.keep(loaded.hand_in.sha256, loaded.question, Kept(loaded.item.id, loaded.seen, given))
+
+    def _draft_trouble(self, message: Message) -> None:
+        """In the thread that keeps drafts."""
+        if self.is_running:
+            self.call_from_thread(self.say, message, "caution")
 
     async def open_item(self, question: str, item: int | None) -> None:
         """Review this item, or the next one of `question` that has no points; the screen comes when it is ours."""
@@ -199,20 +224,29 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         self.leave()
 
     def leave(self) -> None:
-        """Give back what is held and go; ask first when something is not saved. An open field is closed first."""
+        """Give back what is held and go. What is begun is on the disk; only what is not is asked for. An open field is
+        closed first."""
         if not isinstance(self.screen, ReviewBase):
             return
-        unsaved = len(self.sitting.kept)
-        for screen in self.screen_stack:
-            unsaved += getattr(screen, "unsaved", False) is True
-        if unsaved:
-            self.ask(text(self.lang, "review.leave-unsaved", count=unsaved), self._end)
+        unkept = sum(getattr(screen, "unkept", False) is True for screen in self.screen_stack)
+        if self.drafts.troubled:
+            unkept += self._begun()
+        if unkept:
+            self.ask(text(self.lang, "review.leave-unsaved", count=unkept), self._end)
         else:
             self._end()
 
+    def _begun(self) -> int:
+        """How many answers are begun and not saved in this window."""
+        return len(self.sitting.kept) + (self.desk is not None and self.desk.unsaved)
+
     def _end(self) -> None:
         # What was asked before is written before; the loop goes on until it is.
-        self.call(self._give_back, lambda _: self.exit(), self._end_badly)
+        self.call(self._give_back, lambda _: self.exit(message=self._last_words()), self._end_badly)
+
+    def _last_words(self) -> str | None:
+        begun = 0 if self.drafts.troubled else self._begun()
+        return text(self.lang, "review.left-begun", count=begun) if begun else None
 
     def _give_back(self) -> None:
         self.book.queue.release_all(self.holder)
@@ -226,19 +260,22 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
 
         The loop may be stuck in a write to a line that is gone, so it is not waited for."""
         try:
+            self.drafts.flush(PATIENCE_S)
             self._database_thread.submit(self._give_back).result(PATIENCE_S)
         except (GradebookError, TimeoutError):
             pass  # Nobody is there to be told; the leases run out by themselves.
         if number == signal.SIGHUP or self._loop is None:
-            os.kill(os.getpid(), number)
+            kill(os.getpid(), number)
         else:
             self._loop.call_soon_threadsafe(self.exit)
 
     def _end_badly(self, error: GradebookError | LeaseLost) -> None:
-        self.exit(message=text(self.lang, "review.left-held") + " " + _said(self.lang, refusal(error)))
+        words = [text(self.lang, "review.left-held"), _said(self.lang, refusal(error)), self._last_words() or ""]
+        self.exit(message=" ".join(words).strip())
 
     def close(self) -> None:
         self._database_thread.shutdown()
+        self.drafts.close()
 
 
 def refusal(error: GradebookError | LeaseLost) -> Message:

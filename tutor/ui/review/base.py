@@ -59,7 +59,7 @@ COMMON: tuple[ReviewKey, ...] = (
 )
 
 
-class ReviewBase(Screen[None]):
+class ReviewBase(Screen[bool]):
     """A subclass names its `KEYS` and the `SECTION` of its words, yields its `body`, says its `head` and how it is
     drawn (`refill`). Esc is `do_back`."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
 from textual.widget import Widget
@@ -38,6 +39,20 @@ if TYPE_CHECKING:
     from tutor.ui.review.regrading import Regrading
 
 
+#: Seconds between two looks at what others did; a list that takes long to read is read less often, in one part of so
+#: many of the time.
+LOOK_S = 3.0
+QUIET = 10
+
+
+class Read(NamedTuple):
+    """The class as it was read: the gradebook's count of changes just before, and how long it took, seconds."""
+
+    changes: int
+    rows: list[ClassRow]
+    seconds: float
+
+
 class ClassList(ClassScreen):
     """One row a learner. `chosen` is the question that Enter opens, None for the row's first open one."""
 
@@ -67,6 +82,9 @@ class ClassList(ClassScreen):
         self.regrading: Regrading | None = None
         self._counts: Counts | None = None
         self._found = ""
+        self._changes = -1
+        self._quiet_until = 0.0
+        self._lost = False
 
     def body(self) -> Iterator[Widget]:
         yield self.columns
@@ -74,6 +92,7 @@ class ClassList(ClassScreen):
 
     def on_mount(self) -> None:
         self.view.focus()
+        self.set_interval(LOOK_S, self.look)
 
     def on_screen_resume(self) -> None:
         self.load()
@@ -96,14 +115,44 @@ class ClassList(ClassScreen):
 
     def load(self) -> None:
         """Read the gradebook again; the cursor stays on its learner."""
-        book = self.review.book
-        self.review.call(lambda: class_rows(grades(book), book.refused()), self._loaded)
+        self.review.call(self._read, self._loaded)
 
-    def _loaded(self, rows: list[ClassRow]) -> None:
-        self.everybody, self.loaded = rows, True
-        self._counts = counted(rows, self.questions)
+    def _read(self) -> Read:
+        """In the gradebook's thread. The count comes first: what is written meanwhile makes it differ."""
+        began, app = time.monotonic(), self.review
+        changes = app.book.database.changes()
+        rows = class_rows(grades(app.book), app.book.refused(), app.drafts.items())
+        return Read(changes, rows, time.monotonic() - began)
+
+    def _loaded(self, read: Read) -> None:
+        is_new = not self.loaded or read.rows != self.everybody
+        self._changes, self._quiet_until = read.changes, time.monotonic() + QUIET * read.seconds
+        if not is_new:
+            return
+        self.everybody, self.loaded = read.rows, True
+        self._counts = counted(read.rows, self.questions)
         self.refill()
         self.draw_bars()
+
+    def look(self) -> None:
+        """Others may have given points meanwhile: ask a number, and read on only when it has changed. Nothing is drawn,
+        nothing goes over the line, when no row has."""
+        app = self.review
+        if app.screen is not self or app.busy or not self.loaded or time.monotonic() < self._quiet_until:
+            return
+
+        def differs(changes: int) -> None:
+            self._lost = False
+            if changes != self._changes:
+                self.load()
+
+        app.call(app.book.database.changes, differs, self._not_seen)
+
+    def _not_seen(self, error: GradebookError | LeaseLost) -> None:
+        """The gradebook is lost: said once, until it is there again."""
+        if not self._lost:
+            self._lost = True
+            self._say_refusal(error)
 
     def refill(self) -> None:
         if not self.loaded:
@@ -227,10 +276,13 @@ class ClassList(ClassScreen):
         self.review.ask_line(label, give)
 
     def _refused(self, error: GradebookError | LeaseLost) -> None:
+        self._say_refusal(error)
+        self.load()
+
+    def _say_refusal(self, error: GradebookError | LeaseLost) -> None:
         from tutor.ui.review.app import refusal
 
         self.say(refusal(error), "caution")
-        self.load()
 
     # --- the class ----------------------------------------------------------------------------------------------------
 

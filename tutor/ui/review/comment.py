@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
+from textual.widgets import TextArea
 
 from tutor.literals import safe_text
 from tutor.model import Lang
@@ -43,7 +44,7 @@ class Phrased(Prose):
 
 
 class CommentPad(ModalScreen[str]):
-    """Esc closes it with what is written."""
+    """Esc closes it with what is written; `typed` is told after each change."""
 
     CSS = """
     CommentPad { background: transparent; align: center bottom; }
@@ -51,8 +52,11 @@ class CommentPad(ModalScreen[str]):
     """
     BINDINGS = [Binding("escape", "close", priority=True, show=False)]
 
-    def __init__(self, theme: ThemeName, lang: Lang, words: str, phrases: Sequence[str]) -> None:
+    def __init__(
+        self, theme: ThemeName, lang: Lang, words: str, phrases: Sequence[str], typed: Callable[[str], object]
+    ) -> None:
         super().__init__()
+        self._typed = typed
         self._theme_name: ThemeName = theme
         self._lang = lang
         self._phrases = phrases
@@ -76,6 +80,10 @@ class CommentPad(ModalScreen[str]):
         self.query_one(LinesView).show(rows)
         self.editor.move_cursor(self.editor.document.end)
         self.editor.focus()
+
+    @on(TextArea.Changed)
+    def _changed(self) -> None:
+        self._typed(self.editor.text)
 
     def action_close(self) -> None:
         self.dismiss(self.editor.text)

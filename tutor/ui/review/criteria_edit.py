@@ -28,7 +28,8 @@ _MARKS = {"must": "must", "some": "one-of", "not": "not"}
 
 
 class CriteriaScreen(ClassScreen):
-    """The rule of one question. `way` is the column of the cursor, the row is the one of the view."""
+    """The rule of one question. `way` is the column of the cursor, the row is the one of the view. Closed with whether
+    another rule counts now."""
 
     KEYS = (
         ReviewKey("cycle", ("space", "enter"), "Space"),
@@ -116,6 +117,11 @@ class CriteriaScreen(ClassScreen):
         for number, word in enumerate(words):
             parts.append((fit(f"[{word}]" if number == self.way else f" {word}", column), "plain"))
         return Line(tuple(parts), item)
+
+    @property
+    def unkept(self) -> bool:
+        """Whether leaving would lose something."""
+        return self.draft is not None and self.draft.is_changed
 
     @property
     def slot(self) -> str | None:
@@ -235,7 +241,7 @@ class CriteriaScreen(ClassScreen):
 
         def counted(effect: Effect) -> None:
             said = text(self.lang, "class.criteria-effect", **effect._asdict())
-            self.dismiss()
+            self.dismiss(True)
             self.app.call_later(self.review.say, said, "good")
 
         self.review.call(lambda: preview(book, wanted), shown)
@@ -251,7 +257,7 @@ class CriteriaScreen(ClassScreen):
         self._unless_changed(go)
 
     def do_back(self) -> None:
-        self._unless_changed(lambda: self.dismiss())
+        self._unless_changed(lambda: self.dismiss(False))
 
     def _unless_changed(self, go: Callable[[], object]) -> None:
         if self.draft is not None and self.draft.is_changed:

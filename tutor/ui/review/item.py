@@ -53,6 +53,7 @@ class ItemScreen(ItemDesk):
         ReviewKey("evidence", ("o",), "o"),
         ReviewKey("swap", ("f2", "ctrl+t", "tab"), "F2"),
         ReviewKey("memo", ("m",), "m"),
+        ReviewKey("criteria", ("E",), "E"),
         ReviewKey("hand_over", ("w",), "w"),
         ReviewKey("rerun", ("r",), "r"),
         ReviewKey("back", (), "Esc"),
@@ -90,7 +91,8 @@ class ItemScreen(ItemDesk):
         rule = loaded.criteria.version
         version = self.tr("rule-lesson", version=self.review.lesson.rubric.version) if rule is None else str(rule)
         failed = len([number for number in sitting.kept if number in sitting.saved])
-        saved = self.tr("unsaved", count=failed) if failed else self.tr("saving" if self._unwritten else "saved")
+        on_the_way = self.review.saving.on_the_way
+        saved = self.tr("unsaved", count=failed) if failed else self.tr("saving" if on_the_way else "saved")
         counts = {"done": loaded.done, "all": loaded.all}
         words = self.tr(
             "head", question=self._question_name(), blind=loaded.blind, rubric=version, saved=saved, **counts
@@ -223,13 +225,19 @@ class ItemScreen(ItemDesk):
         self._draw_panel()
 
     def do_comment(self) -> None:
-        draft = self._draft
+        loaded, draft = self._now, self._draft
 
         def written(words: str | None) -> None:
             draft.write(words or "")
+            self._draft_changed(loaded, draft)
             self.refill()
 
-        self.app.push_screen(CommentPad(self.theme_name, self.lang, draft.given.comment, self._now.phrases), written)
+        def typed(words: str) -> None:
+            """While it is being written: what stands there now is on the disk already."""
+            self.review.keep_draft(loaded, draft.given._replace(comment=words.strip()[:COMMENT_MAX]))
+
+        pad = CommentPad(self.theme_name, self.lang, draft.given.comment, loaded.phrases, typed)
+        self.app.push_screen(pad, written)
 
     def do_undo(self) -> None:
         sitting = self.review.sitting
@@ -256,7 +264,7 @@ class ItemScreen(ItemDesk):
     def _reopened(self, loaded: Loaded | None) -> None:
         assert loaded is not None
         if self.now is not None:
-            self.review.sitting.leave(self._now.item.id, self._draft)
+            self._set_aside()
             self.ahead.insert(0, self.now)
         self.question = loaded.question
         self.show(loaded, again=True)

@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tutor.class_criteria import class_criteria
 from tutor.criteria import Criteria
 from tutor.gradebook.book import GradebookError
 from tutor.gradebook.queue import LEASE_S, LeaseLost
-from tutor.gradebook.scores import Mark, RuleChanged, Score
-from tutor.intake import EXPLANATION
+from tutor.gradebook.scores import Mark
 from tutor.literals import safe_text
 from tutor.review import Draft
-from tutor.review_item import Loaded, draft_of, load
+from tutor.review_item import Loaded, draft_of, is_saved, load
 from tutor.strings import say, text
 from tutor.ui.lines import Role
 from tutor.ui.review.base import ReviewBase
-from tutor.ui.review.item_lines import conflict_words
+from tutor.ui.review.item_lines import conflict_words, question_name
 from tutor.ui.theme import ThemeName
 
 if TYPE_CHECKING:
     from tutor.ui.review.app import ReviewApp
-
-#: What came of a save: the score and the one that it contradicts, or the rule that counts by now.
-Saved = tuple[Score, Score | None] | Criteria
 
 
 class ItemDesk(ReviewBase):
@@ -46,7 +42,6 @@ class ItemDesk(ReviewBase):
         self._place = ""
         """Where the item that was shown last stands in the queue: what comes next stands behind it."""
         self._fetching = self._awaiting = False
-        self._unwritten = 0
         self._told = False
         """Whether something was said of the item before, which the next one leaves there."""
 
@@ -70,7 +65,7 @@ class ItemDesk(ReviewBase):
         return self.now
 
     def _question_name(self) -> str:
-        return self.tr("explanation") if self.question == EXPLANATION else self.question.upper()
+        return question_name(self.question, self.lang)
 
     # --- getting items ------------------------------------------------------------------------------------------------
 
@@ -89,10 +84,15 @@ class ItemDesk(ReviewBase):
         if claimed is None:
             return None
         try:
-            return load(app.book, app.lesson, claimed)
+            loaded = load(app.book, app.lesson, claimed)
         except BaseException:
             app.book.queue.release(claimed.id, app.holder)
             raise
+        kept = app.drafts.find(loaded.hand_in.sha256, loaded.question)
+        if kept is not None and is_saved(loaded, kept, app.grader):
+            app.keep_draft(loaded, None)
+            kept = None
+        return loaded._replace(kept=kept)
 
     def _fetch(self) -> None:
         """Have the next item ready before it is asked for."""
@@ -139,27 +139,35 @@ class ItemDesk(ReviewBase):
     def show(self, loaded: Loaded, *, again: bool = False) -> None:
         """This item is under review from now on."""
         sitting = self.review.sitting
+        self.review.saving.withdraw(loaded.item.id)
         draft = sitting.kept.pop(loaded.item.id, None)
         words = ""
         if draft is None:
             draft = draft_of(loaded, self.review.grader, again=again)
+            if draft.changed:
+                words = self.tr("restored")
         elif draft.criteria.version != loaded.criteria.version:
             before, after = draft.rule(loaded.criteria)
             words = self.tr("rule-changed", question=self._question_name(), before=before, after=after)
         self.now, self.draft, self._place = loaded, draft, loaded.place
+        draft.watch = partial(self._draft_changed, loaded, draft)
         self._began = time.monotonic()
         if loaded.standing.other is not None:
-            words = self.tr("conflict-title") + ": " + conflict_words(loaded, self.lang)
+            words += " " + self.tr("conflict-title") + ": " + conflict_words(loaded, self.lang)
         elif loaded.standing.asks and loaded.asks is not None:
-            words = self.tr("asks-title") + ": " + safe_text(loaded.asks.text, 200)
-        elif again:
+            words += " " + self.tr("asks-title") + ": " + safe_text(loaded.asks.text, 200)
+        elif again and not words:
             words = self.tr("reopened")
+        words = words.strip()
         if words or not self._told:
             self.say(words)
         self._told = False
         self.shown_anew()
         self.draw_bars()
         self._fetch()
+
+    def _draft_changed(self, loaded: Loaded, draft: Draft) -> None:
+        self.review.keep_draft(loaded, draft.given if draft.changed else None)
 
     # --- what the application asks ------------------------------------------------------------------------------------
 
@@ -204,13 +212,7 @@ class ItemDesk(ReviewBase):
             criteria=draft.criteria.version,
             seconds=seconds,
         )
-        self.review.sitting.sent(loaded.item.id, seconds)
-        self._unwritten += 1
-        self.review.call(
-            lambda: self._give(loaded, mark, second=second),
-            lambda saved: self._written(loaded, draft, saved),
-            lambda error: self._not_written(loaded, draft, error),
-        )
+        self.review.saving.send(loaded, draft, mark, second=second)
         if second:
             self.tell(self.tr("second-scored"))
         self._next()
@@ -220,41 +222,8 @@ class ItemDesk(ReviewBase):
         self.say(words, role)
         self._told = True
 
-    def _give(self, loaded: Loaded, mark: Mark, *, second: bool) -> Saved:
-        """In the gradebook's thread. Raises LeaseLost, GradebookError."""
-        app = self.review
-
-        def give() -> Saved:
-            number = loaded.item.id
-            return app.book.scores.give(number, app.grader, mark, holder=app.holder, seen=loaded.seen, second=second)
-
-        try:
-            try:
-                return give()
-            except LeaseLost:
-                # Abandoned, perhaps, and free again: then it is taken back, and what others gave meanwhile counts too.
-                app.book.queue.claim_this(loaded.item.id, app.grader, app.holder)
-                return give()
-        except RuleChanged:
-            app.book.queue.release(loaded.item.id, app.holder)
-            return class_criteria(app.book, app.lesson)[loaded.question]
-
-    def _written(self, loaded: Loaded, draft: Draft, saved: Saved) -> None:
-        self._unwritten -= 1
-        if isinstance(saved, Criteria):
-            self._rule(loaded, draft, saved)
-        elif saved[1] is not None:
-            mine, other = saved[0], saved[1]
-            points = {"theirs": other.points, "mine": mine.points}
-            self._say_of(loaded, "conflict-made", grader=safe_text(other.grader, 40), **points)
-        if self.is_attached:
-            self.draw_bars()
-
-    def _rule(self, loaded: Loaded, draft: Draft, criteria: Criteria) -> None:
-        """What earns points was changed by somebody: the item comes back, the ones on the screen and ahead follow."""
-        draft.rule(criteria)
-        self.review.sitting.refused(loaded.item.id, draft)
-        self._say_of(loaded, "save-rule", question=self._question_name())
+    def follow(self, criteria: Criteria) -> None:
+        """What earns points on a question is this from now on: what is on the screen and ahead follows."""
         if self.now is not None and self.draft is not None and self.now.question == criteria.question:
             self.now = self.now._replace(criteria=criteria)
             self.draft.rule(criteria)
@@ -264,18 +233,35 @@ class ItemDesk(ReviewBase):
         if self.is_attached:
             self.refill()
 
-    def _not_written(self, loaded: Loaded, draft: Draft, error: GradebookError | LeaseLost) -> None:
-        self._unwritten -= 1
-        self.review.sitting.refused(loaded.item.id, draft)
-        if isinstance(error, LeaseLost):
-            self._say_of(loaded, "save-lost", grader=safe_text(error.grader or "?", 40))
-        else:
-            self._say_of(loaded, "save-failed", why=say(self.lang, error.message))
-        if self.is_attached:
-            self.draw_bars()
+    def do_criteria(self) -> None:
+        """Change what earns points here; then the item is read again, and what was given stays."""
+        from tutor.ui.review.criteria_edit import CriteriaScreen
 
-    def _say_of(self, loaded: Loaded, key: str, **fields: str | int) -> None:
-        self.review.say(text(self.lang, f"review.{key}", blind=loaded.blind, **fields), "caution")
+        def closed(changed: bool | None) -> None:
+            if changed:
+                self._read_again()
+
+        self.app.push_screen(CriteriaScreen(self.theme_name, self.question), closed)
+
+    def _read_again(self) -> None:
+        """The item as it is by now. The one ahead may have changed too: it is fetched anew."""
+        loaded = self._now
+        self._set_aside()
+        self._give_back([each.item.id for each in self.ahead])
+        self.ahead = []
+
+        def shown(fresh: Loaded | None) -> None:
+            assert fresh is not None
+            self._told = True  # what the change did to everybody's scores
+            self.show(fresh)
+
+        def failed(error: GradebookError | LeaseLost) -> None:
+            from tutor.ui.review.app import refusal
+
+            self.review.sitting.kept.pop(loaded.item.id, None)  # it is still before them
+            self.say(refusal(error), "caution")
+
+        self.review.call(lambda: self._claim(loaded.item.id, ""), shown, failed)
 
     # --- leaving an item ----------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import Any
 from rich.cells import cell_len
 
 from tutor.gradebook.scores import Score
+from tutor.intake import EXPLANATION
 from tutor.literals import safe_text
 from tutor.model import Lang
 from tutor.review import Draft, digits
@@ -26,6 +27,11 @@ ROW_MAX, SAID_MAX = 16_000, 4_000
 
 def _tr(lang: Lang) -> Callable[..., str]:
     return lambda key, **args: text(lang, f"review.{key}", **args)
+
+
+def question_name(question: str, lang: Lang) -> str:
+    """A question, as the review calls it."""
+    return text(lang, "review.explanation") if question == EXPLANATION else question.upper()
 
 
 # --- the answer -------------------------------------------------------------------------------------------------------

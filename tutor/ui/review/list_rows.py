@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, overload
 
 from rich.cells import cell_len
@@ -32,30 +32,39 @@ class ClassRow(NamedTuple):
     notes: tuple[Message, ...]
     refused: Message | None = None
     file: str = ""
+    begun: tuple[str, ...] = ()
+    """Questions of which this grader has begun something that is not saved."""
 
     def needs(self, grader: str) -> bool:
         """Whether something waits for a person beyond a first reading: a conflict, a second look, a learner who asks,
-        something handed to `grader`; or a file that was refused."""
-        return self.refused is not None or any(
+        something handed to `grader` or begun and not saved; or a file that was refused."""
+        return bool(self.refused is not None or self.begun) or any(
             each.state in ("conflict", "second") or each.asks or each.for_whom == grader for each in self.items.values()
         )
 
     def question(self, questions: Iterable[str]) -> str | None:
-        """The first question that has no settled points, else the first one; None without a hand-in."""
+        """The first question that is begun, else that has no settled points, else the first one; None without a
+        hand-in."""
         if not self.items:
             return None
         names = [name for name in questions if name in self.items]
+        if self.begun:
+            return next(name for name in names if name in self.begun)
         return next((name for name in names if self.items[name].state in _ASKED), names[0])
 
 
-def class_rows(grades: Iterable[Grade], refused: Iterable[Refused]) -> list[ClassRow]:
-    """The learners by blind name, whose order tells nothing; then the refused files."""
+def class_rows(
+    grades: Iterable[Grade], refused: Iterable[Refused], begun: Collection[int] = frozenset()
+) -> list[ClassRow]:
+    """The learners by blind name, whose order tells nothing; then the refused files. `begun` are numbers of items."""
     rows, blind = [], {}
     for grade in grades:
         row = grade.row
         blind[row.learner.login] = row.learner.blind
         result = (grade.result.normal, grade.result.edge) if grade.result else None
-        rows.append(ClassRow(row.learner.blind, row.learner.blind, result, grade.items, row.handed_in, (*row.notes,)))
+        mine = tuple(name for name, each in grade.items.items() if each.item in begun) if begun else ()
+        blind_name, notes = row.learner.blind, (*row.notes,)
+        rows.append(ClassRow(blind_name, blind_name, result, grade.items, row.handed_in, notes, begun=mine))
     rows.sort(key=lambda row: (len(row.blind), row.blind))
     for number, each in enumerate(refused):
         name = blind.get(each.owner, safe_text(each.owner, NAME))
@@ -126,6 +135,9 @@ def notes_of(row: ClassRow, questions: Sequence[str], grader: str, lang: Lang) -
                 text(lang, key, question=question_label(name, lang), **args) for key, args in _states(standing, grader)
             ]
     said.sort(key=lambda each: each[0])
+    if row.begun:
+        names = " ".join(question_label(name, lang) for name in questions if name in row.begun)
+        said.insert(0, text(lang, "class_screens.begun", questions=names))
     if row.handed_in > 1:
         said.append(text(lang, "class_screens.versions", count=row.handed_in))
     return said + [say(lang, note) for note in row.notes]
