@@ -74,6 +74,8 @@ class LearnerScreen(ScreenBars):
         self._sized = Size(0, 0)
         self._saving = False
         self._told_lost = False
+        self._troubled = False
+        """Whether it was said that something could not be saved, and not yet that it was."""
 
     def compose(self) -> ComposeResult:
         yield self.top
@@ -338,13 +340,17 @@ class LearnerScreen(ScreenBars):
 
     def saved_changed(self) -> None:
         if self.store.problem is not None:
+            self._troubled = True
             self.say(self.store.problem, "bad")
+        elif self._troubled and self.store.saved:
+            self._troubled = False
+            self.say(self.tr("saved_again"))
         self.draw_bars()
 
     def _look_around(self) -> None:
         """Every few seconds: try again what the disk refused, see what other processes wrote."""
         if self.store.problem is not None and self.store.retry():
-            self.say(self.tr("saved_again"))
+            self.saved_changed()
         if self.store.look():
             self.refill()
         if self.store.journal.lost_session and not self._told_lost:
