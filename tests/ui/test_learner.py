@@ -18,6 +18,7 @@ from tutor.ui import commands
 from tutor.ui.panes.code import CodePane
 from tutor.ui.panes.lab import LabPane
 from tutor.ui.panes.lab_tab import VIEWS, LabTab
+from tutor.ui.views.lab import KEPT
 
 __all__ = ["box"]
 
@@ -497,7 +498,9 @@ async def test_a_flood_of_output_is_bounded_and_escaped(box: Box80) -> None:
         pane = learner.app.learner.panes["lab"].front
         assert isinstance(pane, LabPane)
         await learner.until(lambda: pane.view.ended == "ok")
-        assert len(pane.view.output) <= 200
+        assert len(pane.view.output) == KEPT
+        assert "printed by the demo, 3000 lines" in learner.text
+        await learner.press("G")
         assert "line 2999 \\x1b[2J[b]x[/b]" in learner.text
 
 
@@ -518,8 +521,12 @@ async def test_a_full_disk_is_said_and_what_was_typed_is_written_later(
             patched.setattr(journal, "append", full)
             await learner.type("abc")
             await learner.until(lambda: "NOT SAVED" in learner.rows[0])
-        await learner.until(lambda: learner.store.saved)
-        assert learner.store.progress.text("code") == "abc"
+            assert "No space left" in learner.text
+        await learner.type("d")  # which is written before the next try of what the disk refused
+        await learner.until(lambda: learner.store.saved and "NOT SAVED" not in learner.rows[0])
+        assert learner.store.progress.text("code") == "abcd"
+        assert "No space left" not in learner.text
+        assert "everything that was waiting is saved" in learner.text
 
 
 async def test_a_second_window_is_told_and_only_reads_unless_it_takes_over(box: Box80) -> None:

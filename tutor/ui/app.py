@@ -25,7 +25,7 @@ from tutor.ui.frame_diff import FrameDiffApp
 from tutor.ui.key_order import KeyOrderApp
 from tutor.ui.learner import LearnerScreen
 from tutor.ui.overlays import Overlays, dropped_message
-from tutor.ui.panes.base import Pane
+from tutor.ui.panes.base import Pane, tool_broke
 from tutor.ui.store import Store
 from tutor.ui.theme import THEMES, ThemeName, chosen, setting, textual_themes
 
@@ -183,12 +183,7 @@ class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
     def _worker_changed(self, event: Worker.StateChanged) -> None:
         """Something that ran in the background broke: the learner is told, and nothing is counted."""
         if event.state is WorkerState.ERROR:
-            from tutor.literals import safe_text
-
-            error = event.worker.error
-            self.learner.say(
-                text(self.store.lang, "ui.tool_broke", why=safe_text(f"{type(error).__name__}: {error}")), "caution"
-            )
+            self.learner.say(tool_broke(event.worker.error), "caution")
 
     # --- leaving -----------------------------------------------------------------------------------------------------
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.message import Message as TextualMessage
 from textual.widget import Widget
+from textual.worker import Worker, WorkerState
 
+from tutor.literals import safe_text
 from tutor.model import Message
 from tutor.strings import say, text
 from tutor.ui.commands import Context
@@ -16,6 +19,11 @@ from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.bars import Bar
 from tutor.ui.widgets.lines_view import LinesView
+
+
+def tool_broke(error: BaseException | None) -> Message:
+    """What a learner is told of a fault of the tool's own."""
+    return Message("ui.tool_broke", {"why": safe_text(f"{type(error).__name__}: {error}")})
 
 
 class Pane(Widget):
@@ -135,6 +143,13 @@ class Pane(Widget):
 
     def changed(self) -> None:
         self.post_message(self.Changed())
+
+    @on(Worker.StateChanged)
+    def _worker_broke(self, event: Worker.StateChanged) -> None:
+        """Something that this pane runs in the background broke: that is the tool's fault, and it is said. (A worker's
+        message does not bubble, so that nobody but the widget that started it hears of it.)"""
+        if event.state is WorkerState.ERROR:
+            self.say(tool_broke(event.worker.error), "caution")
 
 
 class ListPane(Pane):

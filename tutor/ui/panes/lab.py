@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tutor.model import Demo, Source
+from tutor.model import Demo, Message, Source
+from tutor.strings import text
 from tutor.ui.lines import Part
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
-from tutor.ui.views.lab import RunView, demo_lines, list_lines
+from tutor.ui.views.lab import PRINTED, RunView, demo_lines, list_lines, printed_lines
 from tutor.ui.views.lesson import MARKS
 
 #: The largest count that a key cycles to before it starts again at 0.
@@ -28,6 +29,8 @@ class LabPane(LabView):
         self.draft: dict[str, int] = {}
         self.view = RunView()
         self._warned = False
+        self._begin = f"demo:{next(iter(store.lesson.demos), '')}"
+        """Where the cursor goes at the next paint, empty to leave it: it was let go by whoever scrolls."""
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
@@ -48,14 +51,19 @@ class LabPane(LabView):
             claims = {name: state.verdict for name, state in self.store.progress.claims.items()}
             evidence = list(self.store.progress.evidence.values())
             lines = list_lines(list(self.store.lesson.demos.values()), claims, evidence, self.store.lang, width)
-            first = next(iter(self.store.lesson.demos), "")
-            self.body.show(lines, item=self.body.item or f"demo:{first}")
-            return
-        chosen = self.body.item.removeprefix("ask:")
-        lines = demo_lines(
-            self.demo, self.view, self.draft, self.store.lang, width, running=self.running, chosen=chosen
-        )
-        self.body.show(lines, item=self.body.item or f"ask:{self.demo.asks[0].id}")
+        else:
+            chosen = (self._begin or self.body.item).removeprefix("ask:")
+            lines = demo_lines(
+                self.demo, self.view, self.draft, self.store.lang, width, running=self.running, chosen=chosen
+            )
+        self.body.show(lines, item=self._begin or None)
+        if self.body.size.height:
+            self._begin = ""
+
+    def _anew(self, item: str) -> None:
+        """Show something else from its top, the cursor on `item`."""
+        self.body.at, self.body.top, self._begin = -1, 0, item
+        self.refill()
 
     def open_demo(self, name: str) -> None:
         """Show a demo with the predictions made so far; a run that goes on stays where it is."""
@@ -66,7 +74,8 @@ class LabPane(LabView):
                 return
             self.demo, self.view, self._warned = demo, RunView(), False
             self.draft = dict(self.store.progress.predictions.get(name, {}))
-            self.body.at = -1
+            self._anew(f"ask:{demo.asks[0].id}")
+            return
         self.refill()
 
     def choose(self, item: str) -> None:
@@ -75,9 +84,15 @@ class LabPane(LabView):
             self.open_demo(name)
         elif kind == "evidence":
             self.tutor.show_evidence(self.store.progress.evidence[name])
+        elif kind == PRINTED and self.demo is not None:
+            name, run = self.demo.name, self.view
+            self.tutor.show_lines(
+                lambda lang: text(lang, "ui.lab_printed_title", name=name),
+                lambda lang, width: printed_lines(run, lang, width),
+            )
 
     def act_words(self) -> str:
-        return super().act_words() if self.demo is None else self.tr("do_value")
+        return super().act_words() if self.demo is None or self.body.item == PRINTED else self.tr("do_value")
 
     # --- commands ----------------------------------------------------------------------------------------------------
 
@@ -86,16 +101,8 @@ class LabPane(LabView):
             return self.demo is not None and not self.running
         return super().can(command)
 
-    def do_down(self) -> None:
-        super().do_down()
-        self.refill()
-
-    def do_up(self) -> None:
-        super().do_up()
-        self.refill()
-
     def do_act(self) -> None:
-        if self.demo is None:
+        if self.demo is None or self.body.item == PRINTED:
             self.choose(self.body.item)
         else:
             self.do_value()
@@ -103,9 +110,8 @@ class LabPane(LabView):
     def do_back(self) -> bool:
         if self.demo is None or self.running:
             return False
-        self.demo = None
-        self.body.at = -1
-        self.refill()
+        name, self.demo = self.demo.name, None
+        self._anew(f"demo:{name}")
         return True
 
     def do_value(self) -> bool:
@@ -168,6 +174,8 @@ class LabPane(LabView):
         predicted = {ask.id: self.draft[ask.id] for ask in demo.asks if ask.id in self.draft}
         if self.start(demo, predicted=predicted):
             self.view = RunView(predicted=predicted)
+            if self.body.at < 0:
+                self._begin = f"ask:{demo.asks[0].id}"
             self.refill()
 
     def take(self, event: Mapping[str, Any]) -> None:
@@ -178,16 +186,22 @@ class LabPane(LabView):
             self._replay(self.demo)
 
     def _replay(self, demo: Demo) -> None:
-        """No torch here: what was recorded elsewhere, labelled as such."""
+        """It cannot run here: what was recorded elsewhere, labelled as such."""
         from tutor.lab import transcripts
+        from tutor.lab.verdicts import RuleError
 
         if not demo.recorded:
             return
         ended, message = self.view.ended, self.view.message
-        for event in transcripts.replay(demo, demo.recorded[0], predicted=self.view.predicted):
-            self.view.take(event)
-            if event["event"] == "result":
-                self.view.source = Source.RECORDED
-                self.view.where = f"{event['where']}, {str(event['when'])[:7]}"
-                self.view.evidence = self.keep_evidence(event)
+        try:
+            for event in transcripts.replay(demo, transcripts.newest(demo), predicted=self.view.predicted):
+                self.view.take(event)
+                if event["event"] == "result":
+                    self.view.source = Source.RECORDED
+                    self.view.where = f"{event['where']}, {str(event['when'])[:7]}"
+                    self.view.evidence = self.keep_evidence(event)
+        except transcripts.TranscriptError as error:
+            self.say(error.message, "caution")
+        except RuleError as error:
+            self.say(Message("lab.rules", {"why": str(error)}), "caution")
         self.view.ended, self.view.message = ended, message

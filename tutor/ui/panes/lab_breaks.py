@@ -79,14 +79,6 @@ class BreaksView(LabView):
     def act_words(self) -> str:
         return self.lv("do-switch")
 
-    def do_down(self) -> None:
-        super().do_down()
-        self.refill()
-
-    def do_up(self) -> None:
-        super().do_up()
-        self.refill()
-
     def do_act(self) -> bool:
         return self.do_tick()
 

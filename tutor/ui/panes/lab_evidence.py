@@ -75,14 +75,6 @@ class EvidenceView(LabView):
             return bool(self.store.progress.evidence)
         return super().can(command)
 
-    def do_down(self) -> None:
-        super().do_down()
-        self.refill()
-
-    def do_up(self) -> None:
-        super().do_up()
-        self.refill()
-
     def do_act(self) -> None:
         if self.chosen is not None:
             self.choose(self.body.item)

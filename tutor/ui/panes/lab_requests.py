@@ -9,6 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input
+from textual.worker import Worker, WorkerState
 
 from tutor.lab import requests
 from tutor.lab.requests import DRAFT, DYNAMICS, Dynamic, Request, RequestError, Row
@@ -16,6 +17,7 @@ from tutor.lab.task import task
 from tutor.model import Figure
 from tutor.strings import say, text
 from tutor.ui.lines import Part
+from tutor.ui.panes.base import tool_broke
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
@@ -46,6 +48,7 @@ class RequestsView(LabView):
         self.form = Vertical(self.label, self.field)
         self.form.styles.height, self.form.display = 2, False
         self._undone: list[tuple[int, str]] = []
+        self._asking: Worker[None] | None = None
         self._result: Mapping[str, Any] | None = None
 
     def content(self) -> ComposeResult:
@@ -157,15 +160,7 @@ class RequestsView(LabView):
     def act_words(self) -> str:
         return self.tr("do_act_edge")
 
-    def do_down(self) -> None:
-        super().do_down()
-        self._follow()
-
-    def do_up(self) -> None:
-        super().do_up()
-        self._follow()
-
-    def _follow(self) -> None:
+    def follow(self) -> None:
         if self.body.item and self.body.item != f"request:{self.at}":
             self.choose(self.body.item)
 
@@ -288,7 +283,16 @@ class RequestsView(LabView):
             self._both(run)
 
     def _ask_key(self, run: RequestRun) -> None:
-        self.run_worker(self._key(run), group="lab-key", exit_on_error=False)
+        self._asking = self.run_worker(self._key(run), group="lab-key", exit_on_error=False)
+
+    @on(Worker.StateChanged)
+    def _key_broke(self, event: Worker.StateChanged) -> None:
+        """The sandbox's side stopped by the tool's own fault: the rows stand without a key, and say why."""
+        if event.worker is self._asking and event.state is WorkerState.ERROR and self.ran is not None:
+            self.ran.results, self.ran.no_key = [None] * len(self.ran.asked), tool_broke(event.worker.error)
+            self._both(self.ran)
+            self.refill()
+            self.changed()
 
     async def _key(self, run: RequestRun) -> None:
         """The learner's key for each request, from the sandbox."""

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.message import Message as TextualMessage
+from textual.worker import Worker, WorkerState
 
+from tutor.lab import protocol
 from tutor.lab.host import LabBusy, LabHost, Run
-from tutor.model import Demo
+from tutor.lab.protocol import Outcome
+from tutor.model import Demo, Message
 from tutor.strings import text
 from tutor.ui.commands import Context
-from tutor.ui.panes.base import ListPane
+from tutor.ui.panes.base import ListPane, tool_broke
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 
@@ -51,6 +54,7 @@ class LabView(ListPane):
         self._came: deque[dict[str, Any]] = deque()
         self._painted = 0.0
         self._due = False
+        self._reader: Worker[None] | None = None
 
     @property
     def tutor(self) -> TutorApp:
@@ -82,6 +86,26 @@ class LabView(ListPane):
         if command == "run":
             return not self.running
         return super().can(command)
+
+    def do_down(self) -> None:
+        self._step(1)
+
+    def do_up(self) -> None:
+        self._step(-1)
+
+    def _step(self, step: int) -> None:
+        """To the next item, else a row on. A cursor that was left behind is let go, and a new one picked up in sight."""
+        body = self.body
+        in_sight = range(body.top, min(body.top + body.size.height, len(body.lines)))
+        if body.at not in in_sight:
+            body.at = -1
+        if not (any(body.lines[n].item for n in in_sight) and body.move(step)):
+            body.scroll_rows(step)
+        self.follow()
+
+    def follow(self) -> None:
+        """The cursor has moved: draw anew what is told of the item under it."""
+        self.refill()
 
     async def do_left(self) -> bool:
         return await self.turn(-1)
@@ -133,7 +157,7 @@ class LabView(ListPane):
             self.say(self.tr("lab_busy"))
             return False
         self._came.clear()
-        self.run_worker(partial(self._read, self.run), thread=True, group="lab", exit_on_error=False)
+        self._reader = self.run_worker(partial(self._read, self.run), thread=True, group="lab", exit_on_error=False)
         return True
 
     @abstractmethod
@@ -151,6 +175,15 @@ class LabView(ListPane):
         for event in run:
             self._came.append(event)
             self.post_message(self.Came())
+
+    @on(Worker.StateChanged)
+    def _reader_broke(self, event: Worker.StateChanged) -> None:
+        """Nothing more will come of a run whose reader broke: it ends as the tool's own fault."""
+        if event.worker is self._reader and event.state is WorkerState.ERROR and self.run is not None:
+            self.run.cancel()
+            said = protocol.as_json(Message("ui.run_broke", tool_broke(event.worker.error).args))
+            self._came.append({"event": "ended", "at": 0.0, "outcome": Outcome.BROKE.value, "message": said})
+            self._drain()
 
     @on(Came)
     def _wake(self) -> None:
@@ -173,4 +206,6 @@ class LabView(ListPane):
                 self.run = None
             self.take(event)
         self.refill()
+        if self.app.screen is not self.screen:
+            self.tutor.refill_overlay()
         self.changed()

@@ -119,9 +119,6 @@ class ResultPane(ListPane):
 
     @on(Worker.StateChanged)
     def _came(self, event: Worker.StateChanged) -> None:
-        if event.state is WorkerState.ERROR:
-            error = event.worker.error
-            self.say(self.tr("tool_broke", why=safe_text(f"{type(error).__name__}: {error}")), "caution")
         if event.worker is not self._fetching or event.state is not WorkerState.SUCCESS:
             return  # a worker of the hand-in, or one that looked before it
         came = event.worker.result

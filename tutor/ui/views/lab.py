@@ -16,8 +16,12 @@ from tutor.strings import say, text
 from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
 from tutor.ui.views.lesson import MARKS, verdict_word
 
-#: How many of a demo's own output lines are kept and how many are shown.
-KEPT, SHOWN = 200, 4
+#: How many of a demo's own output lines are kept, the latest.
+KEPT = 2000
+#: The item of the row above what was printed.
+PRINTED = "printed"
+#: Characters of one printed line.
+PRINTED_MAX = 400
 
 
 @dataclass(slots=True)
@@ -28,6 +32,10 @@ class RunView:
     rows: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     controls: list[Mapping[str, Any]] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
+    dropped: int = 0
+    """Lines of output that came before those that are kept."""
+    cut: Message | None = None
+    """What is said where the rest of the output was thrown away."""
     elapsed: float = 0.0
     phase: Message | None = None
     result: Mapping[str, Any] | None = None
@@ -50,7 +58,10 @@ class RunView:
                     self.controls.append(event)
             case "output":
                 self.output += str(event["text"]).splitlines()
+                self.dropped += len(self.output[:-KEPT])
                 del self.output[:-KEPT]
+                if "message" in event:
+                    self.cut = protocol.message(event["message"])
             case "result":
                 self.result = event
             case "ended":
@@ -100,13 +111,14 @@ def demo_lines(
     demo: Demo, run: RunView, draft: Mapping[str, int], lang: Lang, width: int, *, running: bool, chosen: str = ""
 ) -> list[Line]:
     """One demo: the question, a row per call as item `ask:ID`, how it ended, the plain sentence for the chosen row
-    (else the latest), the control, what was printed."""
+    (else the latest), the control, and all that was printed below the item PRINTED."""
     out = wrap([(demo.question.get(lang), "strong")], width)
     started = running or bool(run.ended)
     if not started:
         out += wrap([(text(lang, "ui.lab_open"), "muted")], width)
-    label = max([cell_len(ask.label) for ask in demo.asks] + [4]) + 2
-    columns = (label + 2, 10, 10, 8)
+    rest = (10, 10, 8)
+    label = max([cell_len(ask.label) for ask in demo.asks] + [4]) + 4
+    columns = (min(label, width - 2 - sum(rest)), *rest)
     here = run.source is Source.MEASURED
     heads = ("lab_call", "lab_predicted", "lab_observed" if here else "lab_observed_rec", "lab_compare")
     cells = "".join(fit(text(lang, f"ui.{head}"), size) for head, size in zip(heads, columns, strict=True))
@@ -123,8 +135,19 @@ def demo_lines(
         out += wrap([(head, "plain")], width, rest="  ")
     out += _controls(demo, run, lang, width)
     if run.output:
-        out.append(line((text(lang, "ui.printed"), "muted")))
-        out += [line((fit("  " + safe_text(row), width).rstrip(), "plain")) for row in run.output[-SHOWN:]]
+        head = text(lang, "ui.lab_printed", lines=len(run.output) + run.dropped)
+        out.append(line((fit(head, width).rstrip(), "muted"), item=PRINTED))
+        out += printed_lines(run, lang, width, lead="  ")
+    return out
+
+
+def printed_lines(run: RunView, lang: Lang, width: int, *, lead: str = "") -> list[Line]:
+    """What the demo printed, a line for each of its own, cut at `width`: a drawing that is wrapped is none."""
+    out = [line((fit(lead + safe_text(row, PRINTED_MAX), width).rstrip(), "plain")) for row in run.output]
+    if run.dropped:
+        out[:0] = wrap([(text(lang, "ui.lab_printed_dropped", lines=run.dropped), "muted")], width, first=lead, rest=lead)
+    if run.cut is not None:
+        out += wrap([(say(lang, run.cut), "caution")], width, first=lead, rest=lead)
     return out
 
 
@@ -170,7 +193,7 @@ def _row(
     # torch names a guard for each entry it tried; the first is of the entry that was used last.
     said = safe_text(seen["said"][0]) if seen is not None and seen["said"] else ""
     used = 2 + sum(columns)
-    if cell_len(said) <= width - used:
+    if not said or cell_len(said) <= width - used:
         return [line("  ", *parts, said, item=f"ask:{ask.id}")]
     below = wrap([(said, "plain")], width, first="      ", rest="      ")
     return [line("  ", *parts, item=f"ask:{ask.id}"), *below[:2]]
