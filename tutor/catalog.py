@@ -63,7 +63,6 @@ def load_folder(folder: Path, checks: Path) -> Lesson:
     """The lesson in `folder` with the checks in `checks`. Raises CatalogError."""
     about = _toml(folder / "lesson.toml")
     try:
-        demos = {demo.name: demo for demo in map(_demo, sorted((folder / "demos").glob("*.toml")))}
         return Lesson(
             id=folder.name,
             number=about["number"],
@@ -74,7 +73,7 @@ def load_folder(folder: Path, checks: Path) -> Lesson:
             claims={claim.id: claim for claim in map(_claim, _toml(folder / "claims.toml")["claim"])},
             figures={figure.id: figure for figure in map(_figure, _toml(folder / "figures.toml")["figure"])},
             questions=tuple(Question(q["id"], _both(q["text"]), q["points"]) for q in about["question"]),
-            demos=demos,
+            read_demos=partial(_demos, folder),
             read_exercise=partial(_exercise, folder, checks, about["exercise"]),
             read_versions=lambda: (_hash(folder), _hash(checks)),
             read_rubric=partial(_rubric, folder),
@@ -134,8 +133,19 @@ def _figure(table: Mapping[str, Any]) -> Figure:
     )
 
 
-def _demo(path: Path) -> Demo:
-    table = _toml(path)
+def _demos(folder: Path) -> dict[str, Demo]:
+    found = {}
+    for path in sorted((folder / "demos").glob("*.toml")):
+        table = _toml(path)
+        try:
+            demo = _demo(path, table)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CatalogError(f"{path}: {type(error).__name__}: {error}") from error
+        found[demo.name] = demo
+    return found
+
+
+def _demo(path: Path, table: Mapping[str, Any]) -> Demo:
     low, high = table["usual_s"]
     return Demo(
         name=path.stem.replace("_", "-"),

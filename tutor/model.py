@@ -237,10 +237,15 @@ class Lesson:
     claims: Mapping[str, Claim]
     figures: Mapping[str, Figure]
     questions: tuple[Question, ...]
-    demos: Mapping[str, Demo]
+    read_demos: Callable[[], Mapping[str, Demo]]
     read_exercise: Callable[[], Exercise]
     read_versions: Callable[[], tuple[str, str]]
     read_rubric: Callable[[], Rubric]
+
+    @cached_property
+    def demos(self) -> Mapping[str, Demo]:
+        """Every experiment by its name. Raises `catalog.CatalogError`."""
+        return self.read_demos()
 
     @cached_property
     def exercise(self) -> Exercise:

@@ -267,7 +267,7 @@ def test_a_demo_whose_script_or_claim_is_gone_is_reported(tmp_path: Path) -> Non
     lesson = catalog.load()
     name, demo = next(iter(lesson.demos.items()))
     broken = replace(demo, script=tmp_path / "gone.py", claims=(*demo.claims, "gone"))
-    found = reported(replace(lesson, demos={**lesson.demos, name: broken}))
+    found = reported(replace(lesson, read_demos=lambda: {**lesson.demos, name: broken}))
     assert found == {("script_missing", "demos/gone.toml"), ("demo_claim", "demos/gone.toml")}
 
 

@@ -48,6 +48,7 @@ def _examined(folder: Path) -> tuple[Lesson | None, list[Problem]]:
         checks = catalog.root() / "checks" / folder.name
     try:
         lesson = catalog.load_folder(folder, checks)
+        lesson.demos, lesson.exercise  # noqa: B018  What is read late elsewhere is wrong or right now.
     except catalog.CatalogError as error:
         return None, [Problem(folder.name, Message("proof.unread", {"why": str(error)}))]
     try:
