@@ -126,6 +126,9 @@ def test_from_init_to_feedback(tutor: Tutor, place: str, tmp_path: Path) -> None
     assert tutor("class", "grades", place, "--csv", str(tmp_path / "grades.csv")).code == 0
     with (tmp_path / "grades.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["learner"]: row for row in csv.DictReader(file)}
+    piped = tutor("class", "grades", place, "--csv", "-")
+    assert (piped.code, piped.err) == (0, "")
+    assert piped.out.encode() == (tmp_path / "grades.csv").read_bytes()
     assert rows[ME]["state"] == "final"
     assert rows[ME]["vetoes"] == "guess"
     assert rows["absent"]["state"] == "missing"

@@ -17,12 +17,10 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
         data = class_figures.figures(book, lesson)
     rows = [(*names, "" if value is None else str(value)) for *names, value in class_figures.rows(data)]
     if args.csv is not None:
-        write_csv(args.csv, ("group", "name", "figure", "value"), rows)
+        write_csv(args.csv, ("group", "name", "figure", "value"), rows, out)
     if out.as_json:
         out.emit({"schema": 1, "command": "class figures", "class": folder.id, "lesson": lesson.id, **data})
-    elif args.csv is not None:
-        out.result(out.text("class.csv-written", path=args.csv, count=len(rows)))
-    else:
+    elif args.csv is None:
         out.result(out.text("class.figures-head", final=data["final"], of=data["handed_in"]))
         for row in rows:
             out.result("  ".join(cell or "-" for cell in row))

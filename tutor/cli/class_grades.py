@@ -17,12 +17,10 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
         rows = [table_row(grade, lesson) for grade in grades(book)]
         head = columns(lesson)
     if args.csv is not None:
-        write_csv(args.csv, head, ([row[column] for column in head] for row in rows))
+        write_csv(args.csv, head, [[row[column] for column in head] for row in rows], out)
     if out.as_json:
         out.emit({"schema": 1, "command": "class grades", "class": folder.id, "lesson": lesson.id, "grades": rows})
-    elif args.csv is not None:
-        out.result(out.text("class.csv-written", path=args.csv, count=len(rows)))
-    else:
+    elif args.csv is None:
         out.result("  ".join(head))
         for row in rows:
             out.result("  ".join("-" if row[column] in (None, "") else str(row[column]) for column in head))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -83,9 +83,14 @@ def saying_why() -> Iterator[None]:
         raise
 
 
-def write_csv(path: str, head: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> None:
-    """A table for a spreadsheet, put in place at once. Raises Stop."""
+def write_csv(path: str, head: Sequence[str], rows: Sequence[Sequence[str | int | None]], out: Output) -> None:
+    """A table for a spreadsheet, put in place at once and said so; `-` is stdout. Raises Stop."""
+    raw = csv_bytes(head, rows)
+    if path == "-":
+        out.whole(raw)
+        return
     try:
-        write_whole(Path(path), csv_bytes(head, rows))
+        write_whole(Path(path), raw)
     except OSError as error:
         raise Stop("class.csv-failed", path=path, why=why(error)) from error
+    (out.hint if out.as_json else out.result)(out.text("class.csv-written", path=path, count=len(rows)))

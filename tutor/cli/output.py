@@ -33,6 +33,16 @@ class Output:
         sys.stdout.buffer.write(raw)
         sys.stdout.buffer.flush()
 
+    def whole(self, raw: bytes) -> None:
+        """A file's content, on stdout: as it is for a pipe, made safe for a terminal."""
+        if sys.stdout.isatty():
+            for line in raw.decode("utf-8", "backslashreplace").removesuffix("\n").split("\n"):
+                self.result(line)
+            return
+        sys.stdout.flush()
+        sys.stdout.buffer.write(raw)
+        sys.stdout.buffer.flush()
+
     def hint(self, line: str) -> None:
         """A line beside the result, on stderr."""
         _show(sys.stderr, line)

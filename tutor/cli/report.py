@@ -17,7 +17,7 @@ from tutor.report import report
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:
-    """Write the report to the files that are named; without any, Markdown to stdout. Raises Stop, StateError."""
+    """Write the report to the files that are named, `-` for stdout; without any, Markdown to stdout. Raises Stop, StateError."""
     at = datetime.now().astimezone().isoformat(timespec="seconds")
     data = report(context.journal.progress, context.lesson, out.lang, at)
     files = {"html": args.html, "md": args.md, "json": args.json_file}
@@ -32,8 +32,11 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
             raw = json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n"
         else:
             raw = report_text.as_file(data, "html" if kind == "html" else "md", out.lang)
-        _write(Path(name), raw)
-        out.hint(out.text("report.written", path=name))
+        if name == "-":
+            out.whole(raw)
+        else:
+            _write(Path(name), raw)
+            out.hint(out.text("report.written", path=name))
     return Exit.GOOD
 
 
