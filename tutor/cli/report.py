@@ -17,7 +17,10 @@ from tutor.report import report
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:
-    """Write the report to the files that are named, `-` for stdout; without any, Markdown to stdout. Raises Stop, StateError."""
+    """Write the report to the files that are named (`-` is stdout); without any, Markdown to stdout.
+
+    Raises Stop, StateError.
+    """
     at = datetime.now().astimezone().isoformat(timespec="seconds")
     data = report(context.journal.progress, context.lesson, out.lang, at)
     files = {"html": args.html, "md": args.md, "json": args.json_file}
