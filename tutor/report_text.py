@@ -49,7 +49,7 @@ def html(data: Mapping[str, Any], lang: Lang) -> str:
     """The report as one HTML file without scripts or links."""
     tags = {"title": "h1", "heading": "h2", "line": "p", "text": "pre"}
     body = "\n".join(f"<{tags[kind]}>{escape(words)}</{tags[kind]}>" for kind, words in pieces(data, lang))
-    title = escape(text(lang, "report.title", lesson=data["lesson"]))
+    title = escape(text(lang, "report.title", title=data["title"], lesson=data["lesson"]))
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         f'<!doctype html>\n<html lang="{lang}">\n<meta charset="utf-8">\n'
@@ -70,7 +70,7 @@ def pieces(data: Mapping[str, Any], lang: Lang) -> Iterator[Piece]:
     def say(key: str, **args: Any) -> str:
         return text(lang, f"report.{key}", **{name: safe_text(str(value), LINE) for name, value in args.items()})
 
-    yield Piece("title", say("title", lesson=data["lesson"]))
+    yield Piece("title", say("title", title=data["title"], lesson=data["lesson"]))
     points = data["points"]
     if points["final"] is not None:
         yield Piece(
