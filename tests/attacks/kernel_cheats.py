@@ -101,6 +101,17 @@ REFUSED = {
     "a text that hides its end": (kernel(before="# \x0c\x1b[2K"), "encoding"),
     "nested without end": (kernel(between="m = " + "-" * 15000 + "1"), "nested"),
     "other parameters": (kernel().replace("eps,", "epsilon,", 1).replace("+ eps", "+ epsilon"), "parameters"),
+    "a library's own function": (kernel(between="m = tl.extra.cuda.libdevice.erf(v)"), "attribute"),
+    "a flood of printing": (kernel(between='tl.device_print("v", v)'), "attribute"),
+    "printing while it compiles": (kernel(between='tl.static_print("v")'), "attribute"),
+    "a barrier": (kernel(between="tl.debug_barrier()"), "attribute"),
+    "a lock between programs": (kernel(between="m = tl.atomic_cas(out, 0, 1)"), "attribute"),
+    "settings that try themselves out": (
+        kernel().replace("@triton.jit\ndef fused", "@triton.autotune(configs=[], key=['H'])\n@triton.jit\ndef fused"),
+        "decorator",
+    ),
+    "more warps than a GPU has": (kernel(before="NUM_WARPS = 64"), "setting"),
+    "a block that is everything": (kernel(before="MAX_BLOCK = 1 << 20"), "setting"),
     "no kernel": ("import triton\n", "no-kernel"),
     "no Python": ("def (", "syntax"),
     "a setting that is computed": (kernel(before="NUM_WARPS = 2 + 2"), "setting"),
@@ -152,7 +163,64 @@ WRONG = {
     ),
     "it does not compile": (kernel(between="m = tl.load(v, 3, 4, 5, 6, 7, 8, 9, 10)"), {"raised"}),
     "an address outside everything": (
-        kernel(between="m = tl.load(x + (row + 1) * 1152921504606846976)"),
+        kernel(store=_STORE + "\n    tl.store(x + (row + 1) * 1152921504606846976, 1.0)"),
         {"died", "raised"},
     ),
+    "something is left where no tensor is": (
+        kernel(store=_STORE + "\n    tl.store(out + 5000 + row, 1.0)"),
+        {"wrong-stray", "wrong-outside"},
+    ),
+    "only aligned tensors": (
+        kernel(store="y = tl.where(x.to(tl.int64) % 16 == 0, y, 0.0)\n    " + _STORE),
+        {"wrong-value", "wrong-finite"},
+    ),
+    "only the sizes that are usual": (
+        kernel(between="if H > 8192:\n        v = (v * 8.0).to(tl.int32).to(tl.float32) / 8.0"),
+        {"wrong-value"},
+    ),
+    "only few programs, as when it is judged": (
+        kernel(store=f"if tl.num_programs(0) < 12:\n        {_STORE}"),
+        {"wrong-skipped"},
+    ),
+    "every other row where there are many": (
+        kernel(store="y = tl.where((tl.num_programs(0) < 12) | (row % 2 == 0), y, 1.0)\n    " + _STORE),
+        {"wrong-value"},
+    ),
+    "an input is changed where there are many rows": (
+        kernel(
+            store=_STORE + "\n    if tl.num_programs(0) > 12:\n"
+            "        tl.store(residual + row * residual_stride + c, y.to(out.dtype.element_ty), mask=inside)"
+        ),
+        {"wrong-input"},
+    ),
+    "what is there is kept unless it is poison": (
+        kernel(
+            store="old = tl.load(out + row * out_stride + c, mask=inside, other=0.0)\n    "
+            + _STORE.replace("mask=inside", "mask=inside & (old != old)")
+        ),
+        {"wrong-unwritten"},
+    ),
+    "a program counts on the one before": (
+        kernel(
+            store="old = tl.load(out + (row - 1) * out_stride + c, mask=inside & (row > 0), other=0.0).to(tl.float32)\n"
+            "    late = (tl.num_programs(0) > 12) & ((old != old) | (old > 1000000.0))\n"
+            "    y = tl.where(late, 1.0, y)\n    " + _STORE
+        ),
+        {"wrong-value"},
+    ),
+    "what lies behind a row is taken for zeros": (
+        kernel(between="v = tl.load(x + row * x_stride + c).to(tl.float32)"),
+        {"wrong-value", "wrong-finite", "died", "raised"},
+    ),
+    "a row without columns is written": (
+        kernel(store=_STORE.replace("mask=inside", "mask=c < tl.maximum(H, 1)")),
+        {"wrong-outside"},
+    ),
 }
+
+#: Takes more memory than there is.
+GREEDY = kernel(
+    between="held = (v, v)\n    for i in range(0, 1 << 20):\n        held = (held, tl.zeros((1 << 20,), tl.float64))"
+)
+#: Runs until it is stopped.
+ENDLESS = kernel(between="for i in range(0, 1 << 60):\n        v += 1.0")

@@ -1,7 +1,8 @@
 """Hidden inputs, drawn anew for each run: memory as bytes, so that whatever a kernel touches can be compared (pure).
 
-Each tensor lies in memory of its own between canaries; rows may be further apart than they are long, and what lies
-between them are canaries too. The output begins as a NaN of one bit pattern that no arithmetic makes.
+Each tensor lies between canaries, in an arena that is nothing but canaries; rows may be further apart than they are
+long, and what lies between them are canaries too. The output begins as a NaN of one bit pattern that no arithmetic
+makes, or as ordinary values, as what an earlier call left would be: a kernel cannot tell from it that it is judged.
 """
 
 from __future__ import annotations
@@ -10,13 +11,17 @@ import math
 import random
 import struct
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 EPS = 1e-5
 #: bf16 bits: around every tensor, and in an output that was not written yet.
 CANARY, UNWRITTEN = 0x7FA5, 0x7FC3
-#: Elements of canary before and after each tensor; before, a multiple of 16 bytes, so that pointers stay aligned.
-GUARD = 64
+#: Elements of canary before and after each tensor; before, a multiple of 16 bytes, so that pointers stay aligned, and
+#: up to SHIFT more where a call's tensors are views that begin anywhere.
+GUARD, SHIFT = 64, 7
+#: The longest row: what the largest MAX_BLOCK takes at once.
+WIDEST = 16384
 TENSORS = ("x", "bias", "weight", "shift", "residual", "out")
 
 
@@ -31,6 +36,12 @@ def to_bf16(value: float) -> int:
     return int((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16)
 
 
+def all_to_bf16(values: Iterable[float]) -> array[int]:
+    """The same for many finite values that float32 holds."""
+    words = array("I", array("f", values).tobytes())
+    return array("H", [(bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 for bits in words])
+
+
 def from_bf16(bits: int) -> float:
     (value,) = struct.unpack("<f", struct.pack("<I", bits << 16))
     return float(value)
@@ -38,21 +49,25 @@ def from_bf16(bits: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call: its name, its sizes in elements, and each tensor's memory as bf16 bits, before the call."""
+    """One call: its name, its sizes in elements, where in its memory each tensor begins, and that memory as bf16 bits,
+    before the call."""
 
     kind: str
     rows: int
     hidden: int
     strides: tuple[int, int, int]
+    starts: dict[str, int]
     memory: dict[str, array[int]]
 
     @property
     def call(self) -> str:
-        return f"{self.kind}: bf16[{self.rows}, {self.hidden}], row strides {', '.join(map(str, self.strides))}"
+        aligned = "" if set(self.starts.values()) == {GUARD} else ", not aligned to 16 bytes"
+        strides = ", ".join(map(str, self.strides))
+        return f"{self.kind}: bf16[{self.rows}, {self.hidden}], row strides {strides}{aligned}"
 
     def at(self, name: str, row: int, column: int) -> int:
         """Where an element is in its tensor's memory."""
-        return GUARD + row * self.stride(name) + column
+        return self.starts[name] + row * self.stride(name) + column
 
     def stride(self, name: str) -> int:
         return {"x": self.strides[0], "residual": self.strides[1], "out": self.strides[2]}.get(name, 0)
@@ -72,6 +87,7 @@ _KINDS = {
     "large values": (0.0, 1000.0),
     "tiny values": (0.0, 1e-4),
     "not finite": (0.0, 1.0),
+    "empty": (0.0, 1.0),
 }
 
 
@@ -81,35 +97,44 @@ def draw(rng: random.Random) -> list[Case]:
     odd = 2 * rng.randint(60, 400) + 1
     shapes = [(3, odd), (4, 1), (2, power), (2, power + 1), (2, rng.randint(4100, 4900)), (rng.randint(5, 9), 17)]
     cases = [_case(rng, "usual", *shape, apart=at % 2 == 1) for at, shape in enumerate(shapes)]
-    cases += [_case(rng, kind, 2, rng.randint(300, 700), apart=rng.random() < 0.5) for kind in list(_KINDS)[1:]]
+    cases += [_case(rng, kind, 2, rng.randint(300, 700), apart=rng.random() < 0.5) for kind in list(_KINDS)[1:-1]]
+    cases.append(_case(rng, "usual", 1, rng.randint(WIDEST // 2 + 1, WIDEST), apart=False))
+    # Nothing comes out of either: no row, or rows of no column, which are programs that have nothing to store.
+    cases += [_case(rng, "empty", 0, odd, apart=False), _case(rng, "empty", rng.randint(2, 5), 0, apart=True)]
     rng.shuffle(cases)
-    return [*cases, _case(rng, "usual", 3, odd, apart=False), _case(rng, "usual", 3, odd, apart=False)]
+    return [*cases, _case(rng, "usual", 3, odd, apart=False), _case(rng, "usual", 3, odd, apart=False, used=True)]
 
 
-def _drawn(rng: random.Random, mean: float, deviation: float) -> float:
-    return rng.gauss(mean, deviation) if deviation else mean * (1.0 if rng.random() < 0.95 else 1.004)
-
-
-def _case(rng: random.Random, kind: str, rows: int, hidden: int, *, apart: bool) -> Case:
+def _case(rng: random.Random, kind: str, rows: int, hidden: int, *, apart: bool, used: bool | None = None) -> Case:
+    """`apart`: rows lie apart and tensors begin anywhere. `used`: the output holds ordinary values, None: by chance."""
     mean, deviation = _KINDS[kind]
-    strides = (
-        (hidden + rng.randint(1, 9), hidden + rng.randint(1, 9), hidden + rng.randint(1, 9)) if apart else (hidden,) * 3
-    )
+    apart_by = rng.sample(range(1, 10), 3) if apart else (0, 0, 0)
+    strides = (hidden + apart_by[0], hidden + apart_by[1], hidden + apart_by[2])
+    of = dict(zip(("x", "residual", "out"), strides, strict=True))
     memory: dict[str, array[int]] = {}
+    starts: dict[str, int] = {}
+    used = rng.random() < 0.3 if used is None else used
     for name in TENSORS:
-        stride = dict(zip(("x", "residual", "out"), strides, strict=True)).get(name, hidden)
-        lines = rows if name in ("x", "residual", "out") else 1
-        memory[name] = array("H", [CANARY]) * (2 * GUARD + lines * stride)
-        for start in range(GUARD, GUARD + lines * stride, stride):
-            for place in range(start, start + hidden):
-                if name == "out":
-                    memory[name][place] = UNWRITTEN
-                elif name == "x":
-                    memory[name][place] = to_bf16(_drawn(rng, mean, deviation))
-                else:
-                    memory[name][place] = to_bf16(0.0 if name == "bias" and mean else rng.gauss(0.0, 1.0))
-    case = Case(kind, rows, hidden, strides, memory)
+        lines, stride = (rows, of[name]) if name in of else (1, hidden)
+        start = starts[name] = GUARD + (rng.randint(1, SHIFT) if apart else 0)
+        memory[name] = array("H", [CANARY]) * (start + lines * stride + GUARD)
+        for line in range(lines):
+            if name == "x":
+                row = all_to_bf16(_drawn(rng, mean, deviation) for _ in range(hidden))
+            elif name == "bias" and mean:
+                row = array("H", [0]) * hidden
+            elif name == "out" and not used:
+                row = array("H", [UNWRITTEN]) * hidden
+            else:
+                row = all_to_bf16(rng.gauss(0.0, 1.0) for _ in range(hidden))
+            at = start + line * stride
+            memory[name][at : at + hidden] = row
+    case = Case(kind, rows, hidden, strides, starts, memory)
     if kind == "not finite":
         memory["x"][case.at("x", 0, rng.randrange(hidden))] = rng.choice((0x7FC0, 0x7F80))
         memory["residual"][case.at("residual", 1, rng.randrange(hidden))] = rng.choice((0x7F80, 0xFF80))
     return case
+
+
+def _drawn(rng: random.Random, mean: float, deviation: float) -> float:
+    return rng.gauss(mean, deviation) if deviation else mean * (1.0 if rng.random() < 0.95 else 1.004)

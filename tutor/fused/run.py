@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
+import json
 import random
+import sys
+from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tutor.fused import cases, exact, source
+from tutor.fused import cases, exact, large, source
+from tutor.fused.large import Large
 from tutor.lab import protocol
 from tutor.lab.host import LabHost
 from tutor.lab.protocol import Outcome
@@ -17,13 +21,15 @@ from tutor.lab.run import Device, Run
 from tutor.lab.task import task
 from tutor.model import Ending, Message
 
-#: Shapes [rows, hidden] that are timed on a GPU.
+#: A shape [rows, hidden] of more programs than the calls before it have, and those that are timed on a GPU.
+MANY = (24, 700)
 TIMED = ((2048, 4096), (32768, 2048), (32768, 4096))
 
 
 @dataclass(slots=True)
 class Judgement:
-    """`ending` is one of the five, or UNAVAILABLE or CANCELLED of the lab. `case` is the call that failed."""
+    """`ending` is one of the five, or UNAVAILABLE or CANCELLED of the lab. `case` is the call that failed, `device`
+    where it ran, "cpu" for the interpreter; empty when nothing ran."""
 
     ending: Ending | Outcome
     message: Message
@@ -31,13 +37,25 @@ class Judgement:
     ulps: float | None = None
     calls: int = 0
     timed: list[dict[str, Any]] = field(default_factory=list)
+    device: str = ""
     record: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A kernel with all that it will be judged on. `params` is what the worker is told: nothing of what is right."""
+
+    text: str
+    drawn: list[cases.Case]
+    large: dict[str, list[Large]]
+    seed: int
+    params: dict[str, Any]
 
 
 def judge(
     text: str,
     host: LabHost,
-    device: Device,
+    device: Device | None,
     *,
     demos: Path,
     seen: Callable[[Mapping[str, Any]], None] = lambda _event: None,
@@ -46,26 +64,46 @@ def judge(
     timed: Sequence[tuple[int, int]] = TIMED,
 ) -> Judgement:
     """Judge a file's text. `demos` is the lesson's folder of demos, whose own kernel is timed beside the learner's;
-    `timed` are the shapes [rows, hidden] to time on a GPU; `seen` hears the lab's events, `running` the run,
-    for whoever wants to cancel it."""
+    `timed` are the shapes [rows, hidden] to time on a GPU; `device` None is the host's own; `seen` hears the lab's
+    events, `running` the run, for whoever wants to cancel it. Raises LabBusy."""
+    asked = ask(text, demos=demos, rng=rng, timed=timed)
+    if isinstance(asked, Judgement):
+        return asked
+    run = host.start(task("fused"), device=device, params=asked.params)
+    running(run)
+    return finish(asked, run, seen)
+
+
+def ask(
+    text: str, *, demos: Path, rng: random.Random | None = None, timed: Sequence[tuple[int, int]] = TIMED
+) -> Asked | Judgement:
+    """What a run is asked for; a judgement at once for a text that is not run. Takes some 0.2 s."""
     kernel = source.read(text)
     if isinstance(kernel, Message):
         return Judgement(Ending.REFUSED, kernel)
     rng = rng or random.SystemRandom()
-    drawn = cases.draw(rng)
+    drawn, seed = cases.draw(rng), rng.randrange(1 << 30)
+    many = large.draw(rng, *MANY, calls=2, looked_at=2, rows_each=6)
+    # Half of the calls are replays of a graph, half are launched.
+    more = [large.draw(rng, *shape, calls=200, looked_at=16, rows_each=2, timed=True) for shape in timed]
+    sizes = {"cpu": [many], "cuda": [many, *more]}
     params = {
         **{"text": kernel.text, "warps": kernel.num_warps, "max_block": kernel.max_block, "eps": cases.EPS},
-        **{"guard": cases.GUARD, "demos": str(demos), "seed": rng.randrange(1 << 30), "timed": list(map(list, timed))},
+        **{"canary": cases.CANARY, "poison": [large.poison(0), large.poison(1)], "demos": str(demos), "seed": seed},
+        "large": {device: list(map(asdict, made)) for device, made in sizes.items()},
         "calls": [
             {
-                **{"rows": case.rows, "hidden": case.hidden, "strides": list(case.strides)},
+                **{"rows": case.rows, "hidden": case.hidden, "strides": list(case.strides), "starts": case.starts},
                 "memory": {name: _raw(held) for name, held in case.memory.items()},
             }
             for case in drawn
         ],
     }
-    run = host.start(task("fused"), device=device, params=params)
-    running(run)
+    return Asked(text, drawn, sizes, seed, params)
+
+
+def finish(asked: Asked, run: Run, seen: Callable[[Mapping[str, Any]], None]) -> Judgement:
+    """Read a run to its end and judge it."""
     said: list[Mapping[str, Any]] = []
     end: Mapping[str, Any] = {}
     record = None
@@ -76,14 +114,18 @@ def judge(
         elif event["event"] == "result":
             record = event
         end = event
-    found = _ended(end) or _judged(drawn, said, record)
-    found.calls = len(drawn)
-    found.record = _kept(record, found) if record is not None else None
+    device = str(record["environment"].get("device", "cpu")) if record is not None else ""
+    found = _ended(end) or judged(asked, said, device)
+    found.calls, found.device = len(asked.drawn), device
+    found.record = _kept(record, found, asked.text) if record is not None else None
     return found
 
 
-def _raw(memory: Any) -> str:
-    return base64.b64encode(b"".join(bits.to_bytes(2, "little") for bits in memory)).decode()
+def _raw(memory: array[int]) -> str:
+    if sys.byteorder == "big":
+        memory = memory[:]
+        memory.byteswap()
+    return base64.b64encode(memory.tobytes()).decode()
 
 
 def _ended(end: Mapping[str, Any]) -> Judgement | None:
@@ -98,53 +140,123 @@ def _ended(end: Mapping[str, Any]) -> Judgement | None:
     return Judgement(Ending.BROKE, message)
 
 
-def _judged(drawn: list[cases.Case], said: list[Mapping[str, Any]], record: Mapping[str, Any] | None) -> Judgement:
-    after: dict[int, dict[str, Any]] = {}
+def judged(asked: Asked, said: Sequence[Mapping[str, Any]], device: str) -> Judgement:
+    """The verdict on what a whole run on `device` said."""
     try:
-        for each in said:
-            values = each["values"]
-            if each["series"] == "raised":
-                where = drawn[len(after)].call if len(after) < len(drawn) else None
-                shown = Message("kernel.raised", {"kind": str(values["kind"]), "text": str(values["text"])})
-                return Judgement(Ending.FAILED, shown, where)
-            if each["series"] == "died":  # Only the kernel touches memory by address.
-                return Judgement(Ending.FAILED, Message("kernel.died", {"signal": int(values["signal"])}))
-            if each["series"] == "memory":
-                raw = base64.b64decode(str(values["raw"]), validate=True)
-                after.setdefault(int(values["call"]), {})[str(values["name"])] = exact.memory_of(raw)
-    except (ValueError, KeyError) as error:
-        return Judgement(Ending.BROKE, Message("kernel.garbled", {"why": str(error)}))
-    if sorted(after) != list(range(len(drawn))) or any(set(held) != set(cases.TENSORS) for held in after.values()):
-        return Judgement(Ending.BROKE, Message("kernel.garbled", {"why": f"{len(after)}/{len(drawn)}"}))
-    interpreted = record is None or record["environment"].get("device") != "cuda"
-    for number, case in enumerate(drawn):
-        wrong = exact.judge(case, after[number], truncates=interpreted)
-        if wrong is not None:
-            return Judgement(Ending.FAILED, wrong.message, case.call, wrong.ulps)
+        return _judged(asked, said, device)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        return Judgement(Ending.BROKE, Message("kernel.garbled", {"why": f"{type(error).__name__}: {error}"}))
+
+
+def _judged(asked: Asked, said: Sequence[Mapping[str, Any]], device: str) -> Judgement:
+    """Raises ValueError and its like for what the worker does not say in this way."""
+    drawn = asked.drawn
+    after: dict[int, dict[str, array[int]]] = {}
+    stopped: Judgement | None = None
     for each in said:
-        if each["series"] == "large":
-            if not each["values"]["same"]:
-                return Judgement(Ending.FAILED, Message("kernel.wrong-input", {"name": "x"}), each["call"])
-            if not each["values"]["excess"] <= 1.0:
-                times = Message("kernel.wrong-large", {"times": f"{each['values']['excess']:.3g}"})
-                return Judgement(Ending.FAILED, times, each["call"])
+        values, series = each["values"], each["series"]
+        if series == "memory":
+            raw = base64.b64decode(str(values["raw"]), validate=True)
+            after.setdefault(int(values["call"]), {})[str(values["name"])] = exact.memory_of(raw)
+        elif series == "raised":
+            where = drawn[len(after)].call if len(after) < len(drawn) else None
+            shown = Message("kernel.raised", {"kind": str(values["kind"]), "text": str(values["text"])})
+            stopped = Judgement(Ending.FAILED, shown, where)
+        elif series == "died":  # Only the kernel touches memory by address.
+            stopped = Judgement(Ending.FAILED, Message("kernel.died", {"signal": int(values["signal"])}))
+        elif series == "stray":
+            where = drawn[int(values["call"])].call if values["call"] is not None else str(each["call"])
+            fields: dict[str, str | int | float] = {"name": str(values["name"]), "bytes": abs(int(values["bytes"]))}
+            stopped = Judgement(Ending.FAILED, Message("kernel.wrong-stray", fields), where)
+    # A call that came out wrong explains more than what stopped the run later.
+    for number in sorted(after):
+        if set(after[number]) != set(cases.TENSORS):
+            raise ValueError(f"call {number} is not whole")
+        wrong = exact.judge(drawn[number], after[number], truncates=device != "cuda")
+        if wrong is not None:
+            return Judgement(Ending.FAILED, wrong.message, drawn[number].call, wrong.ulps)
+    if stopped is not None:
+        return stopped
+    if sorted(after) != list(range(len(drawn))):
+        raise ValueError(f"{len(after)} calls of {len(drawn)}")
+    for size in asked.large["cuda" if device == "cuda" else "cpu"]:
+        found = _large(asked, size, [each for each in said if each["call"] == size.call], device)
+        if found is not None:
+            return found
     timed = _timed(said)
     key = "kernel.passed-timed" if timed else "kernel.passed"
     return Judgement(Ending.PASSED, Message(key, {"calls": len(drawn)}), timed=timed)
 
 
-def _timed(said: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _large(asked: Asked, size: Large, said: Sequence[Mapping[str, Any]], device: str) -> Judgement | None:
+    """What is wrong with a size that was made there; None when it is right."""
+    whole = [each["values"] for each in said if each["series"] == "large"]
+    rows = {
+        (int(each["values"]["call"]), int(each["values"]["row"])): each["values"]["raw"]
+        for each in said
+        if each["series"] == "row"
+    }
+    if len(whole) != 1 or set(rows) != set(size.samples):
+        raise ValueError(f"{len(rows)} rows of {size.call}")
+    if not whole[0]["same"]:
+        return Judgement(Ending.FAILED, Message("kernel.wrong-input", {"name": "x"}), size.call)
+    if whole[0]["unwritten"]:
+        return Judgement(Ending.FAILED, Message("kernel.wrong-skipped", {"count": whole[0]["unwritten"]}), size.call)
+    of = large.Rows(asked.seed, size)
+    for (call, row), raw in sorted(rows.items()):
+        bits = exact.memory_of(base64.b64decode(str(raw), validate=True))
+        wrong = of.judge(call, row, bits, truncates=device != "cuda")
+        if wrong is not None:
+            return Judgement(Ending.FAILED, wrong.message, size.call, wrong.ulps)
+    excess = whole[0]["excess"]
+    if excess is not None and not excess <= 1.0:
+        return Judgement(Ending.FAILED, Message("kernel.wrong-large", {"times": f"{excess:.3g}"}), size.call)
+    return None
+
+
+def _timed(said: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Each side's spread in microseconds and its p50 over the floor's of the same shape and way."""
     rows = [{"call": each["call"], **each["values"]} for each in said if each["series"] == "timed"]
     floors = {(row["call"], row["way"]): row["us"]["p50"] for row in rows if row["side"] == "floor"}
     return [{**row, "of_floor": round(row["us"]["p50"] / floors[row["call"], row["way"]], 3)} for row in rows]
 
 
-def _kept(record: Mapping[str, Any], found: Judgement) -> dict[str, Any]:
+# --- as evidence ------------------------------------------------------------------------------------------------------
+
+
+def _kept(record: Mapping[str, Any], found: Judgement, text: str) -> dict[str, Any]:
     """The evidence: what came out and the times, without the memory of every call."""
     kept = {name: value for name, value in record.items() if name not in ("schema", "event", "at")}
     observed = {
-        name: table for name, table in record["observed"].items() if name in ("timed", "large", "raised", "died")
+        name: table
+        for name, table in record["observed"].items()
+        if name in ("timed", "large", "raised", "died", "stray")
     }
-    verdict = {"ending": [str(found.ending.value)], "case": [found.case], "ulps": [found.ulps], "calls": [found.calls]}
+    verdict = {
+        **{"ending": [str(found.ending.value)], "case": [found.case], "ulps": [found.ulps], "calls": [found.calls]},
+        **{"message": [json.dumps(protocol.as_json(found.message))], "text": [source.digest(text)]},
+    }
     return {**kept, "observed": {**observed, "verdict": verdict}}
+
+
+def remembered(record: Mapping[str, Any], text: str) -> Judgement | None:
+    """The judgement that a piece of evidence keeps of exactly this text; None when it is of something else."""
+    verdict = record["observed"].get("verdict", {})
+    if record["demo"] != task("fused").name or verdict.get("text") != [source.digest(text)]:
+        return None
+    table = record["observed"].get("timed", {})
+    names = list(table)
+    said = [
+        {"series": "timed", "call": row.pop("call"), "values": row}
+        for row in (dict(zip(names, each, strict=True)) for each in zip(*table.values(), strict=True))
+    ]
+    return Judgement(
+        Ending(verdict["ending"][0]),
+        protocol.message(json.loads(verdict["message"][0])),
+        verdict["case"][0],
+        verdict["ulps"][0],
+        verdict["calls"][0],
+        _timed(said),
+        str(record["environment"].get("device", "cpu")),
+        dict(record),
+    )

@@ -1,7 +1,9 @@
 """Runs an admitted kernel on memory that it is given, and says what the memory holds afterwards; see `fused_worker`.
 
-params: what the worker takes, but for `device`. Observed: `memory` for each call and tensor; `raised` when the kernel
-did; `died` with the signal when its process did; on a GPU `timed` for each side and `large` for each timed shape.
+params: what the worker takes, but for `device`. Observed, each where it applies: `memory` for each call and tensor;
+`row` for each row that was asked for of a size made there, `large` once for each such size, and on a GPU `timed` for
+each side and way; `stray` when something was stored outside every tensor; `raised` when the kernel did; `died` with the
+signal when its process did.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,13 +28,20 @@ def run(lab: Lab) -> None:
     with tempfile.TemporaryDirectory(prefix="tutor-kernel-") as folder:
         request = Path(folder) / "request.json"
         request.write_text(json.dumps({**lab.params, "device": lab.device}), encoding="utf-8")
-        try:
-            said: list[dict[str, Any]] = lab.fresh(str(WORKER), str(request))["said"]
-        except subprocess.CalledProcessError as error:
-            if error.returncode >= 0:
-                raise
-            lab.observe("died", {"signal": -error.returncode})
-            return
+        command = [sys.executable, str(WORKER), str(request)]
+        said: list[dict[str, Any]] = []
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as worker:
+            assert worker.stdout is not None
+            for line in worker.stdout:
+                answer = json.loads(line)
+                if "number" in answer:
+                    lab.step(answer["number"], answer["of"], answer["text"])
+                said = answer.get("said", said)
+    if worker.returncode < 0:
+        lab.observe("died", {"signal": -worker.returncode})
+        return
+    if worker.returncode:
+        raise subprocess.CalledProcessError(worker.returncode, command)
     for each in said:
         if each["series"] == "limit":
             raise MemoryError(each["values"]["text"])

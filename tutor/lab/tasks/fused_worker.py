@@ -1,8 +1,13 @@
 """The process that a learner's kernel runs in: `fused_worker.py REQUEST`, what was seen as JSON on the last line.
 
-The request: `text`, `warps`, `max_block`; `eps`; `guard`; `device`; `calls`, each with `rows`, `hidden`, `strides` and
-`memory`, base64 of each tensor's memory; `timed`, shapes [rows, hidden] to time on a GPU; `demos`, the folder with the
-lesson's own kernel. It never judges, and of the calls it is told nothing of what is right.
+The request: `text`, `warps`, `max_block`; `eps`; `device`; `seed`; `canary`, the bits that all other memory is filled
+with; `calls`, each with `rows`, `hidden`, `strides`, and for each tensor where it begins in its `memory`, which is in
+base64; `large`, for each kind of device the sizes that are made here, each with `rows`, `hidden`, `calls`, whether it
+is `timed`, and `samples`, the rows to hand over as [call, row]; `poison`, what the output is filled with in turns;
+`demos`, the folder with the lesson's own kernel. Before the last line stands a JSON object for each step.
+
+It never judges, and of the calls it is told nothing of what is right. All that the kernel is given lies in one arena of
+canaries: a store beside a tensor, near or far, changes one; a store beyond the arena meets no memory of this process.
 """
 
 from __future__ import annotations
@@ -10,9 +15,12 @@ from __future__ import annotations
 import base64
 import importlib.util
 import json
+import os
+import random
 import resource
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,11 +28,70 @@ from typing import Any
 import torch
 
 TENSORS = ("x", "bias", "weight", "shift", "residual", "out")
+#: Bytes of the arena: on the CPU the interpreter copies it at each launch; on a GPU at most half of what is free.
+ARENA = {"cpu": 4 << 20, "cuda": 4 << 30}
+#: Pages that a GPU's memory is mapped in, and elements of 16 bytes, which Triton counts as aligned.
+PAGE_BYTES, ALIGNED = 2 << 20, 8
+#: Elements that are compared at once.
+PIECE = 1 << 26
 #: Address space on the CPU, where a kernel's own arrays are NumPy's; a GPU's driver reserves far more than it uses.
 MEMORY_BYTES = 12 << 30
 SAID_MAX = 600
-#: Calls timed of each side, and rows that are compared at once.
-N, ROWS = 100, 1024
+#: Rows that are made or compared at once.
+ROWS = 1024
+#: Streams of values, as the parent numbers them.
+STREAMS = {"bias": 0, "weight": 1, "shift": 2, "residual": 3}
+FIRST_X = 8
+
+
+class KernelError(Exception):
+    """What the learner's kernel raised is its cause."""
+
+
+class Arena:
+    """Memory that is canaries but for the tensors of one call."""
+
+    def __init__(self, device: str, canary: int, seed: int) -> None:
+        size = ARENA[device]
+        if device == "cuda":
+            size = min(size, torch.cuda.mem_get_info()[0] // 2) // PAGE_BYTES * PAGE_BYTES
+        self.canary = canary
+        self.memory = torch.full((size // 2,), canary, dtype=torch.int16, device=device)
+        self._rng = random.Random(seed)
+        self._places: dict[str, tuple[int, int]] = {}
+
+    def take(self, sizes: Mapping[str, int]) -> dict[str, torch.Tensor]:
+        """Memory as bf16 for each name, of so many elements, anywhere in any order, 16 bytes aligned."""
+        units = {name: -(-size // ALIGNED) for name, size in sizes.items()}
+        free = len(self.memory) // ALIGNED - sum(units.values())
+        if free < 0:
+            raise MemoryError(f"the tensors take more than the {len(self.memory) * 2} bytes that are watched")
+        cuts = sorted(self._rng.randint(0, free) for _ in sizes)
+        before = 0
+        for name, cut in zip(self._rng.sample(list(sizes), len(sizes)), cuts, strict=True):
+            start = (cut + before) * ALIGNED
+            self._places[name] = start, start + sizes[name]
+            before += units[name]
+        return {name: self.memory[slice(*self._places[name])].view(torch.bfloat16) for name in sizes}
+
+    def give_back(self) -> dict[str, Any] | None:
+        """Canaries again where the tensors were. What is none elsewhere: how many elements, and for the first one the
+        nearest tensor and how many bytes it is away, negative before it; None when all are."""
+        for place in self._places.values():
+            self.memory[slice(*place)] = self.canary
+        changed = first = 0
+        for start in range(0, len(self.memory), PIECE):
+            wrong = self.memory[start : start + PIECE] != self.canary
+            if bool(wrong.any()):
+                first = first if changed else start + int(wrong.nonzero()[0])
+                changed += int(wrong.sum())
+        places, self._places = self._places, {}
+        if not changed:
+            return None
+        self.memory.fill_(self.canary)
+        away = {name: first - max(begin, min(first, end - 1)) for name, (begin, end) in places.items()}
+        name = min(away, key=lambda each: abs(away[each]))
+        return {"elements": changed, "name": name, "bytes": 2 * away[name]}
 
 
 class Worker:
@@ -33,81 +100,273 @@ class Worker:
         self.device = request["device"]
         self.said: list[dict[str, Any]] = []
         self.kernel: Any = None
+        self.programs = Programs(request["seed"])
+        self.steps = 0
 
     def say(self, series: str, values: dict[str, Any], call: str | None = None) -> None:
         self.said.append({"series": series, "values": values, "call": call})
 
+    def step(self, text: str) -> None:
+        self.steps += 1
+        of = len(self.request["calls"]) + len(self.request["large"][self.device])
+        print(json.dumps({"number": self.steps, "of": of, "text": text}), flush=True)
+
     def run(self, folder: str) -> None:
-        """Every call, then the timing; what the kernel raises is the learner's and is said."""
+        """Every call, then the sizes made here; what the kernel raises is the learner's and is said."""
         path = Path(folder) / "learner_kernel.py"
         path.write_text(self.request["text"], encoding="utf-8")
-        calls = [(call, self._memory(call)) for call in self.request["calls"]]
+        arena = Arena(self.device, self.request["canary"], self.request["seed"])
         try:
             self.kernel = _module(path).fused_kernel
-            for number, (call, memory) in enumerate(calls):
-                self._call(number, call, memory)
-        except MemoryError as error:
-            self.say("limit", {"text": str(error)[:SAID_MAX]})
-            return
+            self.programs.install()
+            for number, call in enumerate(self.request["calls"]):
+                self.step(f"bf16[{call['rows']}, {call['hidden']}]")
+                if not self._call(number, call, arena):
+                    return
         except Exception as error:
-            self.say("raised", {"kind": type(error).__name__, "text": str(error).strip()[-SAID_MAX:]})
+            self._failed(error)
             return
-        if self.device == "cuda":
-            for rows, hidden in self.request["timed"]:
-                self._time(rows, hidden)
+        for size in self.request["large"][self.device]:
+            self.step(f"bf16[{size['rows']}, {size['hidden']}]")
+            try:
+                if not Large(self, size, arena).run():
+                    return
+            except Exception as error:
+                if not (isinstance(error, KernelError) or _is_memory(error) or "CUDA error" in str(error)):
+                    raise
+                self._failed(error)
+                return
 
-    def _memory(self, call: dict[str, Any]) -> dict[str, torch.Tensor]:
-        held = {name: bytearray(base64.b64decode(call["memory"][name])) for name in TENSORS}
-        return {name: torch.frombuffer(raw, dtype=torch.bfloat16).clone().to(self.device) for name, raw in held.items()}
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, KernelError) and isinstance(error.__cause__, Exception):
+            error = error.__cause__
+        if _is_memory(error):
+            self.say("limit", {"text": str(error)[-SAID_MAX:]})
+        else:
+            self.say("raised", {"kind": type(error).__name__, "text": str(error).strip()[-SAID_MAX:]})
 
-    def _launch(self, tensors: list[torch.Tensor], strides: list[int], rows: int, hidden: int) -> None:
+    def launch(self, tensors: Sequence[torch.Tensor], strides: Sequence[int], rows: int, hidden: int) -> None:
         block = 1
         while block < min(hidden, self.request["max_block"]):
             block *= 2
         args = (*tensors, *strides, self.request["eps"], hidden, block)
-        self.kernel[(rows,)](*args, num_warps=self.request["warps"], enable_fp_fusion=True)
+        self.programs.shuffle(rows)
+        try:
+            self.kernel[(rows,)](*args, num_warps=self.request["warps"], enable_fp_fusion=True)
+        except Exception as error:
+            raise KernelError from error
 
-    def _call(self, number: int, call: dict[str, Any], memory: dict[str, torch.Tensor]) -> None:
-        tensors = [memory[name][self.request["guard"] :] for name in TENSORS]
-        self._launch(tensors, call["strides"], call["rows"], call["hidden"])
+    def _call(self, number: int, call: dict[str, Any], arena: Arena) -> bool:
+        """One call on memory that was sent; False when what follows would mean nothing."""
+        given = {name: bytearray(base64.b64decode(call["memory"][name])) for name in TENSORS}
+        memory = arena.take({name: len(raw) // 2 for name, raw in given.items()})
+        for name, raw in given.items():
+            memory[name].copy_(torch.frombuffer(raw, dtype=torch.bfloat16))
+        tensors = [memory[name][call["starts"][name] :] for name in TENSORS]
+        self.launch(tensors, call["strides"], call["rows"], call["hidden"])
         if self.device == "cuda":
             torch.cuda.synchronize()
         for name in TENSORS:
-            raw = memory[name].cpu().view(torch.uint8).numpy().tobytes()
-            self.say("memory", {"call": number, "name": name, "raw": base64.b64encode(raw).decode()})
+            self.say("memory", {"call": number, "name": name, "raw": raw_of(memory[name])})
+        return self.watch(arena, {"call": number})
 
-    def _time(self, rows: int, hidden: int) -> None:
-        """The learner's kernel, the lesson's, Inductor's and the floor in turns, L2 cold; then the learner's once more
-        on an input that was not there before, into a poisoned output, compared in float64."""
+    def watch(self, arena: Arena, where: dict[str, Any], call: str | None = None) -> bool:
+        """Look at all memory that is no tensor's; False after saying that something was stored there."""
+        stray = arena.give_back()
+        if stray is not None:
+            self.say("stray", {**where, **stray}, call)
+        return stray is None
+
+
+class Large:
+    """One size whose values are made here: called again and again, each time on another x, into a poisoned output."""
+
+    def __init__(self, worker: Worker, size: dict[str, Any], arena: Arena) -> None:
+        self.worker, self.arena, self.device = worker, arena, worker.device
+        self.rows, self.hidden, self.calls, self.timed = (size[name] for name in ("rows", "hidden", "calls", "timed"))
+        self.call = f"bf16[{self.rows}, {self.hidden}]"
+        self.samples: dict[int, list[int]] = {}
+        for number, row in size["samples"]:
+            self.samples.setdefault(number, []).append(row)
+        whole, one = self.rows * self.hidden, self.hidden
+        sizes = {"x": whole, "bias": one, "weight": one, "shift": one, "residual": whole, "out": whole}
+        self.tensors = arena.take(sizes)
+        for name in ("x", "residual", "out"):
+            self.tensors[name] = self.tensors[name].view(self.rows, self.hidden)
+        for name in STREAMS:
+            self._fill(name, STREAMS[name])
+        self.unwritten = torch.zeros((), dtype=torch.int64, device=self.device)
+        self.last = self.poison = 0
+
+    @property
+    def inputs(self) -> list[torch.Tensor]:
+        return [self.tensors[name] for name in TENSORS[:-1]]
+
+    def run(self) -> bool:
+        """False when something was stored where no tensor is."""
+        own = partial(self.worker.launch, [self.tensors[n] for n in TENSORS], [self.hidden] * 3, self.rows, self.hidden)
+        if self.timed:
+            self._timed(own)
+        else:
+            for number in range(self.calls):
+                self.before(number)
+                own()
+                self.after(number)
+        same = all(self._same(name, STREAMS.get(name, self.last)) for name in TENSORS[:-1])
+        values = {"unwritten": int(self.unwritten), "same": same, "excess": self._excess()}
+        self.worker.say("large", values, self.call)
+        return self.worker.watch(self.arena, {"call": None}, self.call)
+
+    def before(self, number: int) -> None:
+        """x that was not there before, and an output that is not one."""
+        self.last = FIRST_X + number
+        self._fill("x", self.last)
+        poisons = self.worker.request["poison"]
+        self.poison = poisons[number % len(poisons)]
+        self.tensors["out"].view(torch.int16).fill_(self.poison)
+
+    def after(self, number: int) -> None:
+        out = self.tensors["out"]
+        self.unwritten += (out.view(torch.int16) == self.poison).sum()
+        for row in self.samples.get(number, ()):
+            self.worker.say("row", {"call": number, "row": row, "raw": raw_of(out[row])}, self.call)
+
+    def _timed(self, own: Any) -> None:
+        """The learner's kernel, the lesson's, Inductor's and the floor in turns, L2 cold; as graphs, then launched."""
         from kernels import accuracy, clock
         from kernels.block import fused_block
 
-        call = f"bf16[{rows}, {hidden}]"
         torch._dynamo.reset()
-        inputs = accuracy.usual((rows, hidden), "cuda", seed=self.request["seed"])
-        x, bias, weight, shift, residual = inputs
-        out = torch.empty_like(x)
+        self.before(0)
+        x, residual = self.tensors["x"], self.tensors["residual"]
         compiled = torch.compile(accuracy.block, fullgraph=True, dynamic=False)
-        compiled(*inputs)
+        compiled(*self.inputs)
         sides = {
             "floor": clock.floor_of(x, residual),
-            "own": partial(self._launch, [*inputs, out], [hidden] * 3, rows, hidden),
-            "lesson": partial(fused_block, *inputs),
-            "inductor": partial(compiled, *inputs),
+            "own": own,
+            "lesson": partial(fused_block, *self.inputs),
+            "inductor": partial(compiled, *self.inputs),
         }
-        replays = {name: clock.replay_of(side) for name, side in sides.items()}
-        for way, timed in (("graph", replays), ("launch", sides)):
-            for name, us in clock.device_times(timed, n=N, cold=True).items():
-                self.say("timed", {"side": name, "way": way, "us": us}, call)
-        x.normal_()
-        before = [each.clone() for each in inputs]
-        out.fill_(float("nan"))
-        replays["own"]()
-        torch.cuda.synchronize()
-        parts = (slice(at, at + ROWS) for at in range(0, rows, ROWS))
-        excess = [accuracy.excess(out[at], (x[at], bias, weight, shift, residual[at])) for at in parts]
-        same = all(torch.equal(a, b) for a, b in zip(before, inputs, strict=True))
-        self.say("large", {"excess": min(max(excess), 1e30), "same": same}, call)
+        flush = torch.empty(clock.FLUSH_BYTES, dtype=torch.int8, device="cuda")
+        ways = {"graph": {name: clock.replay_of(side) for name, side in sides.items()}, "launch": sides}
+        for turn, (way, calls) in enumerate(ways.items()):
+            marks: dict[str, list[tuple[torch.cuda.Event, torch.cuda.Event]]] = {name: [] for name in calls}
+            for side in calls.values():
+                for _ in range(3):
+                    side()
+            for number in range(turn * self.calls // len(ways), (turn + 1) * self.calls // len(ways)):
+                self.before(number)
+                for name, side in calls.items():
+                    flush.zero_()
+                    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                    begin.record()
+                    side()
+                    end.record()
+                    marks[name].append((begin, end))
+                self.after(number)
+            torch.cuda.synchronize()
+            for name, pairs in marks.items():
+                us = [begin.elapsed_time(end) * 1e3 for begin, end in pairs]
+                self.worker.say("timed", {"side": name, "way": way, "us": us}, self.call)
+
+    def _fill(self, name: str, stream: int) -> None:
+        for at, part in self._parts(name, stream):
+            self.tensors[name][at].copy_(part)
+
+    def _same(self, name: str, stream: int) -> bool:
+        return all(torch.equal(self.tensors[name][at], part) for at, part in self._parts(name, stream))
+
+    def _parts(self, name: str, stream: int) -> Iterator[tuple[slice, torch.Tensor]]:
+        """The values of a tensor, some rows at a time."""
+        tensor = self.tensors[name]
+        row = tensor[0].numel()
+        for start in range(0, len(tensor), ROWS if row > 1 else len(tensor)):
+            at = slice(start, start + ROWS) if row > 1 else slice(None)
+            shape = tensor[at].shape
+            made = drawn(self.worker.request["seed"], stream, start * row, tensor[at].numel(), self.device)
+            yield at, made.view(shape)
+
+    def _excess(self) -> float | None:
+        """How far the last output is off anywhere, by the measure of the lesson's demos; None on the CPU, where the
+        interpreter does not round as a GPU does."""
+        if self.device == "cpu":
+            return None
+        from kernels import accuracy
+
+        x, bias, weight, shift, residual = self.inputs
+        parts = (slice(at, at + ROWS) for at in range(0, self.rows, ROWS))
+        out = self.tensors["out"]
+        worst = max(accuracy.excess(out[at], (x[at], bias, weight, shift, residual[at])) for at in parts)
+        return float(min(1e30, worst))
+
+
+def drawn(seed: int, stream: int, first: int, count: int, device: str) -> torch.Tensor:
+    """bf16[count]: elements `first` and on of a stream, as `tutor.fused.large.values` has them."""
+    at = torch.arange(first, first + count, dtype=torch.int64, device=device)
+    word = _mixed(at + _signed(_mixed_number((seed << 8) + stream)))
+    fields = sum(_shifted(word, by) & 0xFFFF for by in (0, 16, 32, 48))
+    assert isinstance(fields, torch.Tensor)
+    return ((fields - 131070).to(torch.float32) / 32768).to(torch.bfloat16)
+
+
+_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
+
+
+def _mixed(word: torch.Tensor) -> torch.Tensor:
+    for by, factor in _STEPS:
+        word = (word ^ _shifted(word, by)) * _signed(factor)
+    return word ^ _shifted(word, 31)
+
+
+def _mixed_number(word: int) -> int:
+    for by, factor in _STEPS:
+        word = (word ^ (word >> by)) * factor & 0xFFFFFFFFFFFFFFFF
+    return word ^ (word >> 31)
+
+
+def _shifted(word: torch.Tensor, by: int) -> torch.Tensor:
+    """Shifted right with zeros, which int64 is not by itself."""
+    return (word >> by) & ((1 << (64 - by)) - 1) if by else word
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word
+
+
+class Programs:
+    """The order of a launch's programs in Triton's interpreter: any, as on a GPU, and not by number."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = random.Random(seed)
+        self._order: list[int] | None = None
+
+    def install(self) -> None:
+        """Where this Triton's interpreter has it; a GPU needs nothing."""
+        from triton import runtime
+
+        interpreter = sys.modules.get(f"{runtime.__name__}.interpreter")
+        builder: Any = getattr(interpreter, "interpreter_builder", None)
+        of = getattr(builder, "set_grid_idx", None)
+        if os.environ["TRITON_INTERPRET"] == "1" and of is not None:
+            self._order = []
+            builder.set_grid_idx = lambda x, y, z: of((self._order or [])[x], y, z)
+
+    def shuffle(self, rows: int) -> None:
+        if self._order is not None:
+            self._order = self._rng.sample(range(rows), rows)
+
+
+def raw_of(tensor: torch.Tensor) -> str:
+    return base64.b64encode(tensor.cpu().contiguous().view(torch.uint8).numpy().tobytes()).decode()
+
+
+def _is_memory(error: BaseException | None) -> bool:
+    """Whether memory ran out, also behind what the interpreter makes of it."""
+    while error is not None:
+        if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
+            return True
+        error = error.__cause__
+    return False
 
 
 def _module(path: Path) -> Any:
