@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -88,6 +88,7 @@ class Room:
                     await window.settle()
                 yield window
         finally:
+            book.queue.release_all(app.holder)  # as when its process is gone
             app.close()
             book.close()
 
@@ -133,17 +134,29 @@ class Window:
 
     async def settle(self) -> str:
         """Until nothing is asked of the gradebook any more, and all is drawn."""
-        await self.pilot.pause()
+        await self._drawn()
         await self.until(lambda: not self.app.busy)
         return self.text
 
     async def until(self, what: Callable[[], Any]) -> None:
         for _ in range(2000):
             if what():
-                await self.pilot.pause()
+                await self._drawn()
                 return
-            await self.pilot.pause(0.005)
+            await self._drawn()
+            await asyncio.sleep(0.005)
         raise AssertionError(f"never came; the screen was:\n{self.text}")
+
+    async def _drawn(self) -> None:
+        """Until what was posted is handled, and drawn. (`Pilot.pause` waits for an idle processor instead: the whole
+        machine's other work makes it slow.)"""
+        for _ in range(3):
+            if not self.app.is_running:
+                return
+            done = asyncio.Event()
+            self.app.screen.call_after_refresh(done.set)
+            with suppress(TimeoutError):  # a screen that is closed meanwhile calls nobody
+                await asyncio.wait_for(done.wait(), 0.1)
 
     async def press(self, *keys: str) -> str:
         for key in keys:
@@ -153,7 +166,7 @@ class Window:
                 self.app.call_later(read.set)
                 await read.wait()
             else:
-                await self.pilot.press(key)
+                await self.app._press_keys([key])
             if self.app.busy:  # what the next key means may hang on it
                 await self.settle()
         return await self.settle()

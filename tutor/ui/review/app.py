@@ -82,6 +82,7 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
                 signal.signal(number, self._ended_by)
         from tutor.ui.review.class_list import ClassList
 
+        self.call(lambda: self.book.queue.release_gone(self.grader))
         self.push_screen(ClassList(self.theme_name))
         self.set_interval(AGAIN_S, self.saving.send_again)
 

@@ -93,12 +93,13 @@ class ItemScreen(ItemDesk):
         failed = len([number for number in sitting.kept if number in sitting.saved])
         on_the_way = self.review.saving.on_the_way
         saved = self.tr("unsaved", count=failed) if failed else self.tr("saving" if on_the_way else "saved")
-        counts = {"done": loaded.done, "all": loaded.all}
+        done, count = self.counts
+        counts = {"done": done, "all": count}
         words = self.tr(
             "head", question=self._question_name(), blind=loaded.blind, rubric=version, saved=saved, **counts
         )
         parts: list[Part] = [(words, "title")]
-        left, typical = sitting.pace.left(loaded.all - loaded.done), sitting.pace.typical
+        left, typical = sitting.pace.left(count - done), sitting.pace.typical
         if left is not None and typical is not None:
             pace = self.tr("pace", typical=self._duration(typical), left=self._duration(left))
             parts += [(" | ", "plain"), (pace, "plain")]
@@ -266,7 +267,7 @@ class ItemScreen(ItemDesk):
         if self.now is not None:
             self._set_aside()
             self.ahead.insert(0, self.now)
-        self.question = loaded.question
+        self.question, self.counts = loaded.question, (loaded.done, loaded.all)
         self.show(loaded, again=True)
 
     # --- for others, and away -----------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ class ItemDesk(ReviewBase):
         self.now: Loaded | None = None
         self.ahead: list[Loaded] = []
         self.draft: Draft | None = None
+        self.counts = (0, 0)
+        """How many items of the question need nobody any more, and of how many, as the gradebook said last."""
         self._began = 0.0
         self._place = ""
         """Where the item that was shown last stands in the queue: what comes next stands behind it."""
@@ -105,6 +107,7 @@ class ItemDesk(ReviewBase):
         self._fetching = False
         if loaded is not None:
             self.ahead.append(loaded)
+            self.counts = (loaded.done, loaded.all)
         if not self._awaiting:
             if loaded is not None and not self.is_attached:  # the grader has left
                 self._give_back([self.ahead.pop().item.id])

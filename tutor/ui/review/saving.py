@@ -26,6 +26,9 @@ AGAIN_S = 10.0
 #: What came of a save: the score and the one that it contradicts, or the rule that counts by now.
 Saved = tuple[Score, Score | None] | Criteria
 
+#: That, and how many items of the question are done, and of how many.
+Answer = tuple[Saved, tuple[int, int]]
+
 
 @dataclass(frozen=True, slots=True)
 class Sent:
@@ -65,8 +68,8 @@ class Saving:
     def _send(self, sent: Sent) -> None:
         self.on_the_way += 1
         self._review.call(
-            lambda: self._give(sent),
-            lambda saved: self._written(sent, saved),
+            lambda: (self._give(sent), self._review.book.queue.count(sent.loaded.question)),
+            lambda answer: self._written(sent, answer),
             lambda error: self._not_written(sent, error),
         )
 
@@ -110,9 +113,11 @@ class Saving:
 
     # --- what came of it ----------------------------------------------------------------------------------------------
 
-    def _written(self, sent: Sent, saved: Saved) -> None:
+    def _written(self, sent: Sent, answer: Answer) -> None:
         self.on_the_way -= 1
-        app, loaded = self._review, sent.loaded
+        app, loaded, (saved, counts) = self._review, sent.loaded, answer
+        if app.desk is not None and app.desk.question == loaded.question:
+            app.desk.counts = counts
         if isinstance(saved, Criteria):  # changed by somebody: the item comes back
             sent.draft.rule(saved)
             app.sitting.refused(loaded.item.id, sent.draft)
