@@ -59,6 +59,7 @@ async def test_all_that_was_printed_can_be_scrolled_through(box: Box80) -> None:
         assert pane.body.item == "ask:eager"
         await learner.press("G")
         assert LAST in learner.text
+        await learner.press("k")
         top = pane.body.top
         await learner.press("k", "k")
         assert pane.body.top == top - 2, "a row up, and not to a cursor that was left behind long ago"

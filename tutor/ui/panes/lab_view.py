@@ -94,7 +94,7 @@ class LabView(ListPane):
         self._step(-1)
 
     def _step(self, step: int) -> None:
-        """To the next item, else a row on. A cursor that was left behind is let go, and a new one picked up in sight."""
+        """To the next item, else a row on. A cursor that was left behind is let go; one in sight is picked up."""
         body = self.body
         in_sight = range(body.top, min(body.top + body.size.height, len(body.lines)))
         if body.at not in in_sight:

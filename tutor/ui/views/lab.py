@@ -10,14 +10,17 @@ from rich.cells import cell_len
 
 from tutor.lab import protocol
 from tutor.literals import safe_text
-from tutor.model import Demo, Lang, Message, Source, Verdict
+from tutor.model import Ask, Demo, Lang, Message, Source, Verdict
 from tutor.progress import Evidence
 from tutor.strings import say, text
 from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
+from tutor.ui.views.lab_measured import measured_lines
 from tutor.ui.views.lesson import MARKS, verdict_word
 
 #: How many of a demo's own output lines are kept, the latest.
 KEPT = 2000
+#: Cells of the column that compares, and of those beside it at least.
+COMPARED, LEAST = 8, 10
 #: The item of the row above what was printed.
 PRINTED = "printed"
 #: Characters of one printed line.
@@ -30,7 +33,8 @@ class RunView:
 
     predicted: dict[str, int] = field(default_factory=dict)
     rows: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    controls: list[Mapping[str, Any]] = field(default_factory=list)
+    seen: list[Mapping[str, Any]] = field(default_factory=list)
+    """Every observation in the order they came; `rows` has those that answer a question, by its id."""
     output: list[str] = field(default_factory=list)
     dropped: int = 0
     """Lines of output that came before those that are kept."""
@@ -52,10 +56,9 @@ class RunView:
             case "progress":
                 self.phase = protocol.message(event["message"])
             case "observation":
+                self.seen.append(event)
                 if event["ask"] is not None:
                     self.rows[event["ask"]] = event
-                else:
-                    self.controls.append(event)
             case "output":
                 self.output += str(event["text"]).splitlines()
                 self.dropped += len(self.output[:-KEPT])
@@ -110,30 +113,32 @@ def evidence_lines(evidence: Sequence[Evidence], lang: Lang, width: int, *, mark
 def demo_lines(
     demo: Demo, run: RunView, draft: Mapping[str, int], lang: Lang, width: int, *, running: bool, chosen: str = ""
 ) -> list[Line]:
-    """One demo: the question, a row per call as item `ask:ID`, how it ended, the plain sentence for the chosen row
-    (else the latest), the control, and all that was printed below the item PRINTED."""
+    """One demo: the question, a row per call as item `ask:ID` and the choices of the chosen one, how it ended, the
+    plain sentence for the chosen row (else the latest), what was measured, all that was printed below PRINTED."""
     out = wrap([(demo.question.get(lang), "strong")], width)
     started = running or bool(run.ended)
     if not started:
         out += wrap([(text(lang, "ui.lab_open"), "muted")], width)
-    rest = (10, 10, 8)
-    label = max([cell_len(ask.label) for ask in demo.asks] + [4]) + 4
-    columns = (min(label, width - 2 - sum(rest)), *rest)
+    columns = _columns(demo, lang, width)
     here = run.source is Source.MEASURED
     heads = ("lab_call", "lab_predicted", "lab_observed" if here else "lab_observed_rec", "lab_compare")
     cells = "".join(fit(text(lang, f"ui.{head}"), size) for head, size in zip(heads, columns, strict=True))
-    out.append(line((fit("  " + cells + text(lang, "ui.lab_reason"), width).rstrip(), "muted")))
+    reason = text(lang, "ui.lab_reason")
+    out.append(line(("  " + cells + (reason if cell_len(reason) <= width - 2 - sum(columns) else ""), "muted")))
     told: Mapping[str, Any] | None = None
     for n, ask in enumerate(demo.asks):
         seen = run.rows.get(ask.id)
         told = seen if seen is not None and (told is None or chosen != told["ask"]) else told
         predicted = (run.predicted if started else draft).get(ask.id)
         out += _row(demo, n, predicted, seen, columns, lang, width, waiting=running, here=here)
+        if ask.id == chosen and ask.choices:
+            out += _choices(ask, predicted, seen["answer"] if seen is not None else None, lang, width)
     out += _ending(demo, run, lang, width, running=running)
-    if told is not None and told["plain"]:
-        head = text(lang, "ui.lab_plain", call=safe_text(str(told["call"])), words=told["plain"][lang])
+    sentence = told["plain"][lang] if told is not None and told["plain"] else ""
+    if told is not None and sentence:
+        head = text(lang, "ui.lab_plain", call=safe_text(str(told["call"])), words=sentence)
         out += wrap([(head, "plain")], width, rest="  ")
-    out += _controls(demo, run, lang, width)
+    out += measured_lines(demo, run.seen, lang, width, told=sentence)
     if run.output:
         head = text(lang, "ui.lab_printed", lines=len(run.output) + run.dropped)
         out.append(line((fit(head, width).rstrip(), "muted"), item=PRINTED))
@@ -145,22 +150,20 @@ def printed_lines(run: RunView, lang: Lang, width: int, *, lead: str = "") -> li
     """What the demo printed, a line for each of its own, cut at `width`: a drawing that is wrapped is none."""
     out = [line((fit(lead + safe_text(row, PRINTED_MAX), width).rstrip(), "plain")) for row in run.output]
     if run.dropped:
-        out[:0] = wrap([(text(lang, "ui.lab_printed_dropped", lines=run.dropped), "muted")], width, first=lead, rest=lead)
+        words = text(lang, "ui.lab_printed_dropped", lines=run.dropped)
+        out[:0] = wrap([(words, "muted")], width, first=lead, rest=lead)
     if run.cut is not None:
         out += wrap([(say(lang, run.cut), "caution")], width, first=lead, rest=lead)
     return out
 
 
-def _controls(demo: Demo, run: RunView, lang: Lang, width: int) -> list[Line]:
-    """What came out in the series that has to come out the other way, a line for each."""
-    out: list[Line] = []
-    for series in dict.fromkeys(control["series"] for control in run.controls):
-        rows = [control["values"] for control in run.controls if control["series"] == series]
-        for name in demo.units:
-            values = ", ".join(str(row[name]) for row in rows if name in row)
-            words = text(lang, "ui.lab_control", series=safe_text(series), name=name, values=safe_text(values))
-            out += wrap([(words, "muted")], width, rest="  ")
-    return out
+def _columns(demo: Demo, lang: Lang, width: int) -> tuple[int, int, int, int]:
+    """Cells of the columns call, predicted, observed and compared; the first gives way where there is little room."""
+    answers = [cell_len(choice.get(lang)) for ask in demo.asks for choice in ask.choices]
+    label = max([cell_len(ask.label) for ask in demo.asks] + [4]) + 4
+    left = width - 2 - COMPARED
+    answer = max(LEAST, min(max(answers, default=0) + 1, (left - label) // 2))
+    return min(label, left - 2 * answer), answer, answer, COMPARED
 
 
 def _row(
@@ -185,18 +188,31 @@ def _row(
     elif seen is None and not waiting:
         shown = "-"
     parts: list[Part] = [
-        (fit(f"{n + 1} {ask.label}", columns[0]), "plain"),
-        (fit(_answer(demo, n, predicted, lang), columns[1]), "blank" if seen is None and not waiting else "plain"),
-        (fit(shown, columns[2]), "muted" if seen is None else "measured" if here else "recorded"),
+        (fit(f"{n + 1} {ask.label}", columns[0] - 1) + " ", "plain"),
+        (
+            fit(_answer(demo, n, predicted, lang), columns[1] - 1) + " ",
+            "blank" if seen is None and not waiting else "plain",
+        ),
+        (fit(shown, columns[2] - 1) + " ", "muted" if seen is None else "measured" if here else "recorded"),
         (fit(agrees[0], columns[3]), agrees[1]),
     ]
     # torch names a guard for each entry it tried; the first is of the entry that was used last.
-    said = safe_text(seen["said"][0]) if seen is not None and seen["said"] else ""
+    said = safe_text(" ".join(str(seen["said"][0]).split())) if seen is not None and seen["said"] else ""
     used = 2 + sum(columns)
     if not said or cell_len(said) <= width - used:
         return [line("  ", *parts, said, item=f"ask:{ask.id}")]
     below = wrap([(said, "plain")], width, first="      ", rest="      ")
     return [line("  ", *parts, item=f"ask:{ask.id}"), *below[:2]]
+
+
+def _choices(ask: Ask, predicted: int | None, answer: int | None, lang: Lang, width: int) -> list[Line]:
+    """All that can be answered, a line each, since a column is too narrow for it: `>` is predicted, `=` came out."""
+    out = []
+    for place, choice in enumerate(ask.choices):
+        mark = (">" if place == predicted else " ") + ("=" if place == answer else " ")
+        role: Role = "measured" if place == answer else "plain" if place == predicted else "muted"
+        out += wrap([(choice.get(lang), role)], width, first=f"    {mark} ", rest="       ")
+    return out
 
 
 def _answer(demo: Demo, n: int, value: int | None, lang: Lang) -> str:
