@@ -38,6 +38,8 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         from tutor.cli import check_kernel
 
         return check_kernel.run(context, args, out)
+    if args.device is not None:
+        raise Stop("kernel.device-alone")
     exercise = context.lesson.exercise
     if args.file is not None and args.expr is not None:
         raise Stop("cli.check-both")

@@ -1,4 +1,4 @@
-"""`check --kernel FILE`: judge a fused kernel of the learner's own. No points come of it."""
+"""`check --kernel [FILE]`: judge a fused kernel of the learner's own. No points come of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
 from tutor.context import Context
 from tutor.fused import run as fused
-from tutor.fused.source import FILE_MAX
+from tutor.fused.own import BYTES_MAX, Own, OwnError, text_of
 from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.protocol import Outcome
 from tutor.lab.task import task
@@ -29,18 +29,12 @@ _CODES: dict[Ending | Outcome, Exit] = {
     Outcome.UNAVAILABLE: Exit.UNAVAILABLE,
     Outcome.CANCELLED: Exit.INTERRUPTED,
 }
-#: Bytes of a character in UTF-8 at most.
-_WIDEST = 4
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     """Judge once, say so, and keep it as evidence. Raises Stop."""
-    path = Path(args.kernel)
-    try:
-        text = read_bounded(path, _WIDEST * FILE_MAX).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Stop("kernel.not-utf8", path=str(path)) from error
-    host = LabHost(LabSettings(python=context.settings.python, launcher=context.settings.launcher))
+    text = _text(context, args.kernel)
+    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.settings.device))
     try:
         with ExitStack() as stack:
             show = stack.enter_context(Show(task("fused"), out))
@@ -66,11 +60,33 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     return _CODES[found.ending]
 
 
+def _text(context: Context, asked: str) -> str:
+    """The text of the file that is named, else of the one that the screen shows. Raises Stop."""
+    own = Own.of(context.lesson.folder, context.folder)
+    try:
+        if asked:
+            return text_of(Path(asked), read_bounded(Path(asked), BYTES_MAX))
+        if not own.exists:
+            raise Stop("kernel.no-exercise", lesson=context.lesson_id)
+        return own.read()
+    except OwnError as error:
+        raise Stop.saying(error.message) from error
+
+
 def _tell(found: fused.Judgement, evidence: str | None, out: Output) -> None:
     if out.as_json:
         told = {"schema": 1, "command": "check", "exercise": "fused_kernel", "ending": str(found.ending.value)}
         facts = {"message": out.say(found.message), "why": found.message.key, "case": found.case, "ulps": found.ulps}
-        out.emit({**told, **facts, "calls": found.calls, "timed": found.timed, "evidence": evidence})
+        out.emit(
+            {
+                **told,
+                **facts,
+                "calls": found.calls,
+                "timed": found.timed,
+                "device": found.device or None,
+                "evidence": evidence,
+            }
+        )
         return
     word = out.text(f"cli.word-{found.ending}") + "  " if isinstance(found.ending, Ending) else ""
     out.result(word + out.say(found.message))

@@ -12,6 +12,8 @@ from tutor.cli.demo_text import Show
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
+from tutor.fused.inside import kernel_of
+from tutor.fused.source import KERNEL
 from tutor.lab import kernels, protocol
 from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.inside import ASKED_WRONG, STAGES, Looks, tool_missing
@@ -65,7 +67,8 @@ def _kernel(context: Context, asked: str) -> Kernel:
         return known[asked]
     path, _, function = asked.rpartition(":") if not asked.endswith(".py") else (asked, "", "")
     if Path(path or asked).is_file():
-        return kernels.of_file(Path(path or asked), function or None)
+        own = kernel_of(Path(path or asked)) if function in ("", KERNEL) else None
+        return own or kernels.of_file(Path(path or asked), function or None)
     raise Stop("inside.unknown", name=asked, known=", ".join(known) or "-")
 
 

@@ -116,7 +116,8 @@ def finish(asked: Asked, run: Run, seen: Callable[[Mapping[str, Any]], None]) ->
         end = event
     device = str(record["environment"].get("device", "cpu")) if record is not None else ""
     found = _ended(end) or judged(asked, said, device)
-    found.calls, found.device = len(asked.drawn), device
+    if record is not None:
+        found.calls, found.device = len(asked.drawn), device
     found.record = _kept(record, found, asked.text) if record is not None else None
     return found
 

@@ -27,15 +27,18 @@ def has_cuda() -> bool:
 
 def has(need: str, device: str) -> bool:
     """Whether this machine offers what a demo needs on `device`: `torch`, `cuda`, `triton`, `triton-compiler` (a Triton
-    that compiles for NVIDIA GPUs, with or without one), or `compiler`, which is what Inductor generates code with:
-    C++, or Triton and the C compiler that it starts its kernels with."""
+    that compiles for NVIDIA GPUs, with or without one), `triton-kernels` (a Triton that runs kernels there, on the CPU
+    in its interpreter, which computes with NumPy), or `compiler`, which is what Inductor generates code with: C++, or
+    Triton and the C compiler that it starts its kernels with."""
     if need == "cuda":
         return device == "cuda"
     if need == "triton":
         return device == "cuda" and _version("triton") is not None
     if need == "triton-compiler":
         return importlib.util.find_spec("triton") is not None and _for_nvidia()
-    if need == "compiler" and device == "cuda":
+    if need == "triton-kernels" and device == "cpu":
+        return all(importlib.util.find_spec(name) is not None for name in ("triton", "numpy"))
+    if need in ("compiler", "triton-kernels") and device == "cuda":
         return has("triton", device) and _which("CC", "cc", "gcc", "clang")
     if need == "compiler":
         return _which("CXX", "g++", "clang++", "c++")

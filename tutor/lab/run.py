@@ -35,6 +35,7 @@ _NEEDS = {
     "compiler": "lab.needs-compiler",
     "triton": "lab.needs-triton",
     "triton-compiler": "lab.needs-triton-compiler",
+    "triton-kernels": "lab.needs-triton-kernels",
     "cuda-silent": "lab.needs-cuda-silent",
     "cuda-mismatch": "lab.needs-cuda-mismatch",
     "cuda-devices": "lab.needs-cuda-devices",

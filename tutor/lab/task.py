@@ -19,7 +19,7 @@ _KNOWN: dict[str, tuple[tuple[float, float], Bilingual]] = {
 }
 
 #: What a task needs beside torch.
-_NEEDS = {"inside": ("triton-compiler",)}
+_NEEDS = {"fused": ("triton-kernels",), "inside": ("triton-compiler",)}
 
 
 def task(name: str) -> Demo:

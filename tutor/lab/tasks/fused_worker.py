@@ -20,6 +20,7 @@ import random
 import resource
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -115,8 +116,8 @@ class Worker:
         """Every call, then the sizes made here; what the kernel raises is the learner's and is said."""
         path = Path(folder) / "learner_kernel.py"
         path.write_text(self.request["text"], encoding="utf-8")
-        arena = Arena(self.device, self.request["canary"], self.request["seed"])
         try:
+            arena = Arena(self.device, self.request["canary"], self.request["seed"])
             self.kernel = _module(path).fused_kernel
             self.programs.install()
             for number, call in enumerate(self.request["calls"]):
@@ -146,9 +147,7 @@ class Worker:
             self.say("raised", {"kind": type(error).__name__, "text": str(error).strip()[-SAID_MAX:]})
 
     def launch(self, tensors: Sequence[torch.Tensor], strides: Sequence[int], rows: int, hidden: int) -> None:
-        block = 1
-        while block < min(hidden, self.request["max_block"]):
-            block *= 2
+        block = min(self.request["max_block"], 1 << max(0, hidden - 1).bit_length())
         args = (*tensors, *strides, self.request["eps"], hidden, block)
         self.programs.shuffle(rows)
         try:
@@ -385,6 +384,10 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.path.insert(0, request["demos"])
+    import triton.language  # noqa: F401  One that cannot be imported is no fault of the kernel's.
+
+    # Rows that have no finite answer are among the calls, and NumPy remarks on each.
+    warnings.simplefilter("ignore", RuntimeWarning)
     worker = Worker(request)
     with tempfile.TemporaryDirectory(prefix="tutor-kernel-") as folder:
         worker.run(folder)
