@@ -116,7 +116,7 @@ def test_what_is_set_reaches_the_compiler(look: Look) -> None:
         (["--kernel", "block", "--warps", "3"], "1, 2, 4"),
         (["--kernel", "block", "--set", "BLOCK"], "NAME=VALUE"),
         (["--kernel", "block", "--stage", "llir"], "ttgir"),
-        (["mine.py", "--kernel", "block"], "not both"),
+        (["mine.py", "--kernel", "block"], "Give one of FILE"),
         (["mine.py", "--warps", "4"], "--warps belongs to --kernel"),
     ],
 )

@@ -1,4 +1,7 @@
-"""`lab FILE`: a function of your own under torch.compile, call by call, beside eager. `--kernel` is `lab_kernel`'s."""
+"""`lab FILE`: a function of your own under torch.compile, call by call, beside eager.
+
+`--kernel` is `lab_kernel`'s, `--script` `lab_script`'s, `--trace` `lab_trace`'s.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +27,25 @@ FILE_MAX = 1 << 20
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:
-    """Run FILE's calls, or look into a kernel. Raises Stop."""
-    if args.kernel is not None:
-        if args.file is not None:
-            raise Stop("inside.both")
+    """Run FILE's calls, look into a kernel, watch a program or explain a trace. Raises Stop."""
+    ways = [way for way in ("file", "kernel", "script", "trace") if getattr(args, way) is not None]
+    if len(ways) > 1:
+        raise Stop("trace.both")
+    if ways == ["kernel"]:
         from tutor.cli import lab_kernel
 
         return lab_kernel.run(context, args, out)
     stray = [name for name in ("target", "warps", "set", "stage") if getattr(args, name)]
     if stray:
         raise Stop("inside.only-kernel", what=f"--{stray[0]}")
+    if ways in (["script"], ["trace"]):
+        usual = {"fn": "fn", "calls": "calls", "dynamic": "auto"}
+        stray = [name for name in _FILE_ONLY if getattr(args, name) not in (usual.get(name), None, False)]
+        if stray:
+            raise Stop("trace.only-file", what=f"--{stray[0]}")
+        from tutor.cli import lab_script, lab_trace
+
+        return lab_script.run(context, args, out) if ways == ["script"] else lab_trace.run(context, args, out)
     if args.file is None:
         raise Stop("lab_file.no-file")
     path = Path(args.file).absolute()
@@ -120,6 +132,7 @@ def _end(watched: Watched, outcome: Outcome, out: Output) -> Exit:
     return CODES[outcome]
 
 
+_FILE_ONLY = ("fn", "calls", "dynamic", "device", "fullgraph", "mode", "backend")
 _COUNTS = ("graphs", "breaks", "recompiles", "eager_calls")
 
 

@@ -75,6 +75,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     lab.add_argument("--fullgraph", action="store_true")
     lab.add_argument("--mode")
     lab.add_argument("--backend")
+    lab.add_argument("--trace", metavar="DIR")
+    lab.add_argument("--script", nargs=argparse.REMAINDER)
     lab.add_argument("--kernel", metavar="NAME")
     lab.add_argument("--target", metavar="SM")
     lab.add_argument("--warps", type=int, metavar="N")

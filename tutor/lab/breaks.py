@@ -73,7 +73,7 @@ class Break(NamedTuple):
 
 
 _FILE_LINE = re.compile(
-    r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<fn>\S+))?\n(?:\s+(?P<text>\S.*))?', re.M
+    r'^[ \t]*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<fn>\S+))?\n(?:\s+(?P<text>\S.*))?', re.M
 )
 _HEADLINE = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)$", re.M)
 _LIBRARY = re.compile(
@@ -83,12 +83,17 @@ _ABOVE = ("Encountered graph break", "Failed to handle graph break")
 _GIVEN_UP = ("falling back to eager", "Graph break: skip", "will skip tracing the frame")
 
 
+def is_library(file: str) -> bool:
+    """Whether a file belongs to Python or to an installed package."""
+    return _LIBRARY.search(file) is not None
+
+
 def read_break(payload: str) -> Break:
     """What torch writes of a break (`dynamo_graph_break_reason`), 2.6 to 2.14. Never fails."""
     body = re.split(r"^Traceback \(most recent call last\)", payload, maxsplit=1, flags=re.M)[0]
     head, _, tail = body.partition("User code traceback:")
     frames = list(_FILE_LINE.finditer(tail or body))
-    own = [match for match in frames if not _LIBRARY.search(match["file"])]
+    own = [match for match in frames if not is_library(match["file"])]
     seen = own or frames
     place = seen[-1] if seen else None
     headline = _HEADLINE.search(head)
@@ -107,7 +112,7 @@ def _reason(head: str, payload: str) -> str:
         blocks = [block.strip() for block in head.split("\n\n")[1:] if block.strip()]
         reason = blocks[0].splitlines()[0] if blocks else reason
     if not reason:
-        last = re.findall(r"^[\w.]+(?:Unsupported|Error|Exception)\b[^:]*: (.*)", payload, re.M)
+        last = re.findall(r"^[\w.]+(?:Unsupported|Error|Exception)\b[^:\n]*: (.*)", payload, re.M)
         reason = last[-1] if last else ""
     return reason.strip()
 

@@ -13,7 +13,7 @@ from tutor.lab.requests import Graphs
 from tutor.model import Message
 
 #: Advice for a recompile, by the kind of guard that failed.
-_RECOMPILES = {
+RECOMPILES = {
     "size": "sizes",
     "zero_one": "zero-one",
     "duck": "sizes",
@@ -133,8 +133,8 @@ class Watched:
         if counts["limit_reached"]:
             found["limit"] = Message("lab_file.advice-limit", {"limit": self.limit})
         for kind in self.kinds:
-            name = _RECOMPILES.get(kind, "guards")
-            again = sum(_RECOMPILES.get(each, "guards") == name for each in self.kinds)
+            name = RECOMPILES.get(kind, "guards")
+            again = sum(RECOMPILES.get(each, "guards") == name for each in self.kinds)
             found.setdefault(name, Message(f"lab_file.advice-{name}", {"times": again}))
         return list(found.items())
 

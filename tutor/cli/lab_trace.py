@@ -1,0 +1,205 @@
+"""`lab --trace DIR`: a TORCH_TRACE folder explained, all ranks, running nothing and without torch."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tutor.cli import trace_text
+from tutor.cli.exits import Exit, Stop
+from tutor.cli.output import Output
+from tutor.cli.progress_line import ProgressLine
+from tutor.context import Context
+from tutor.lab import trace_files
+from tutor.lab.trace_facts import Event
+from tutor.lab.trace_files import Found
+from tutor.lab.trace_job import Difference, FrameStory, Job
+from tutor.lab.trace_reading import Reading
+from tutor.paths import why
+
+#: Bytes between two words about how far the reading is.
+PROGRESS = 64 << 20
+#: Events that only the reading itself needs.
+_INSIDE = ("progress", "backward")
+
+
+def run(_context: Context, args: argparse.Namespace, out: Output) -> int:
+    """Explain the folder, or one file of it. Raises Stop."""
+    path = Path(args.trace)
+    found = _find(path)
+    reading = Reading()
+    for file in found.files:
+        reading.add(file)
+    with ProgressLine(out) as line:
+        done = said = 0
+        for event in reading.more():
+            if event["event"] == "progress":
+                done += event["bytes"]
+                if done - said >= PROGRESS:
+                    said = done
+                    line.show(out.text("trace.reading", done=done >> 20, total=found.size >> 20))
+            else:
+                emit([event], out)
+        line.show("")
+    emit(reading.end(), out)
+    if not reading.job.processes and reading.unreadable:
+        name, reason = next(iter(reading.unreadable.items()))
+        raise Stop("trace.unreadable", path=name, why=reason)
+    unreadable = [*found.unreadable, *reading.unreadable.items()]
+    if not out.as_json:
+        _head(str(path), found, reading.job, out)
+    conclude(reading.job, out, unreadable)
+    _beside(found, unreadable, out)
+    return Exit.GOOD
+
+
+def _find(path: Path) -> Found:
+    try:
+        found = trace_files.find(path)
+    except FileNotFoundError as error:
+        raise Stop("trace.missing", path=str(path)) from error
+    except (OSError, ValueError) as error:
+        reason = why(error) if isinstance(error, OSError) else str(error)
+        raise Stop("trace.unreadable", path=str(path), why=reason) from error
+    if not found.files:
+        if found.unreadable:
+            name, reason = found.unreadable[0]
+            raise Stop("trace.unreadable", path=name, why=reason)
+        raise Stop("trace.none", path=str(path), others=len(found.others))
+    return found
+
+
+def _head(path: str, found: Found, job: Job, out: Output) -> None:
+    versions = sorted({process.facts.torch for process in job.processes.values() if process.facts.torch})
+    size = f"{found.size / 1e6:.1f}"
+    torch = ", ".join(versions[:3]) or out.text("trace.torch-unsaid")
+    lines = trace_text.Lines(out)
+    lines.say(out.text("trace.head", path=path, files=len(found.files), size=size, torch=torch))
+    span(job, lines, out)
+
+
+def span(job: Job, lines: trace_text.Lines, out: Output) -> None:
+    """When the job compiled, and how long in all."""
+    facts = [process.facts for process in job.processes.values() if process.facts.first]
+    if facts:
+        first, last = min(each.first for each in facts), max(each.last for each in facts)
+        seconds = f"{sum(process.counts.seconds for process in job.processes.values()):.1f}"
+        lines.say(out.text("trace.span", first=first, last=last, seconds=seconds))
+
+
+def _beside(found: Found, unreadable: list[tuple[str, str]], out: Output) -> None:
+    for name, reason in unreadable[:8]:
+        out.hint(out.text("trace.file-unreadable", name=name, why=reason))
+    if found.others:
+        out.hint(out.text("trace.file-others", count=len(found.others)))
+    if found.left_out:
+        out.hint(out.text("trace.file-too-many", most=trace_files.FILES_MAX))
+
+
+def emit(events: Iterable[Event], out: Output) -> None:
+    """Say events to a program, and use them up for people."""
+    for event in events:
+        if out.as_json and event["event"] not in _INSIDE:
+            out.emit({"schema": 1, **event})
+
+
+def conclude(job: Job, out: Output, unreadable: list[tuple[str, str]]) -> None:
+    """What the whole job comes to: for people the story, for programs processes, frames, differences and a summary."""
+    differences = job.differences()
+    advice = trace_text.advice_texts(job, differences, out.say)
+    if not out.as_json:
+        trace_text.tell(job, differences, [text for _, text in advice], out)
+        return
+    for table in _tables(job, differences):
+        out.emit({"schema": 1, **table})
+    out.emit({"schema": 1, "event": "summary", **_summary(job, differences, unreadable), "advice": _advice(advice)})
+
+
+def _advice(advice: list[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"id": name, "text": text} for name, text in advice]
+
+
+def _tables(job: Job, differences: list[Difference]) -> Iterable[dict[str, Any]]:
+    for process in job.told():
+        facts, counts = process.facts, process.counts
+        yield {
+            "event": "process",
+            "process": process.label,
+            "rank": process.rank,
+            "file": process.file,
+            "pid": process.pid,
+            "torch": facts.torch or None,
+            "first": facts.first,
+            "last": facts.last,
+            "compiles": counts.compiles,
+            "graphs": counts.graphs,
+            "recompiles": counts.recompiles,
+            "breaks": process.breaks,
+            "eager_frames": process.eager + process.limits,
+            "errors": process.errors,
+            "unfinished": process.unfinished,
+            "seconds": round(counts.seconds, 6),
+            "phases": {name: round(value, 6) for name, value in process.phases.items()},
+            "caches": dict(facts.caches),
+            "records": dict(process.kinds),
+        }
+    for story in job.slowest():
+        yield {"event": "frame", **_frame(story)}
+    for one in differences:
+        yield {
+            "event": "difference",
+            "kind": one.kind,
+            "fn": one.frame.fn,
+            "file": one.frame.file,
+            "line": one.frame.line,
+            "groups": [
+                {"ranks": list(group.ranks), "seconds": round(group.seconds, 6), **asdict(group.counts)}
+                for group in one.groups
+            ],
+            "whys": [{"why": why.event["why"], "times": why.times, "first": why.event["at"]} for why in one.whys],
+            "extra_seconds": round(one.extra_s, 6),
+            "at": one.at if one.kind == "collectives" else None,
+        }
+
+
+def _frame(story: FrameStory) -> dict[str, Any]:
+    frame = story.frame
+    return {
+        "fn": frame.fn,
+        "file": frame.file,
+        "line": frame.line,
+        "resumed": frame.resumed,
+        **{name: story.total(name) for name in ("compiles", "graphs", "recompiles")},
+        "limit_reached": story.limit,
+        "eager": story.eager or None,
+        "seconds": round(story.seconds, 6),
+        "processes": sorted(story.counts),
+        "whys": [{"why": why.event["why"], "times": why.times} for why in story.whys.values()],
+    }
+
+
+def _summary(job: Job, differences: list[Difference], unreadable: list[tuple[str, str]]) -> dict[str, Any]:
+    processes = job.processes.values()
+    totals = {name: sum(getattr(p.counts, name) for p in processes) for name in ("compiles", "graphs", "recompiles")}
+    hits, misses = trace_text.caches(processes)
+    return {
+        **totals,
+        "breaks": len(job.breaks),
+        "eager_calls": None,
+        "eager_frames": sum(process.eager + process.limits for process in processes),
+        "limit_reached": any(process.limits for process in processes),
+        "errors": sum(process.errors for process in processes),
+        "processes": len(processes),
+        "ranks": sorted(job.ranks()),
+        "differences": len(differences),
+        "seconds": round(sum(process.counts.seconds for process in processes), 6),
+        "phases": {name: round(value, 6) for name, value in job.phases().items()},
+        "cache_hits": hits,
+        "cache_misses": misses,
+        "damage": dict(job.damage),
+        "unknown_records": job.unknown(),
+        "unreadable": [{"file": name, "why": reason} for name, reason in unreadable],
+    }

@@ -1,0 +1,114 @@
+"""What to do about what a job compiled, the most expensive first, each with its reason and its place (pure)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from tutor.lab.trace_facts import Event, short
+from tutor.lab.trace_job import BreakStory, Difference, FrameStory, Job
+from tutor.lab.watched import RECOMPILES
+from tutor.model import Message
+
+BreakKind = Literal["print", "item", "branch", "asked", "shape", "other"]
+
+#: Seconds of compiling from which a cache that is kept is worth a word.
+COLD_S = 30.0
+
+_BREAKS: tuple[tuple[BreakKind, re.Pattern[str]], ...] = (
+    ("asked", re.compile(r"graph_break\b")),
+    ("print", re.compile(r"\bprint\b|\blogg?(?:er|ing)?\.|\bwarnings\.warn", re.IGNORECASE)),
+    ("branch", re.compile(r"data-dependent (?:branch|jump)|generic_jump", re.IGNORECASE)),
+    ("item", re.compile(r"\bitem\b|\btolist\b|capture_scalar_outputs", re.IGNORECASE)),
+    ("shape", re.compile(r"dynamic.(?:output.)?shape|nonzero", re.IGNORECASE)),
+)
+
+
+def kind_of(broke: Event) -> BreakKind:
+    """Which of the usual causes a break has, from torch's reason and the line it stands on."""
+    for kind, pattern in _BREAKS:
+        if pattern.search(broke["reason"]):
+            return kind
+    return "print" if "builtin" in broke["reason"] and _BREAKS[1][1].search(broke["text"]) else "other"
+
+
+def advise(job: Job, differences: list[Difference]) -> list[tuple[str, Message]]:
+    """An id and a sentence each, without repeating a kind."""
+    return [*_errors(job), *_ranks(differences), *_limits(job), *_breaks(job), *_recompiles(job), *_cold(job)]
+
+
+def _said(name: str, **fields: str | int | float) -> tuple[str, Message]:
+    return name, Message(f"trace.advice-{name}", fields)
+
+
+def _errors(job: Job) -> Iterator[tuple[str, Message]]:
+    for error in job.errors[:1]:
+        place = f"{short(error['fail_file'])}:{error['fail_line']}"
+        yield _said("error", fn=error["fn"], place=place, type=error["type"], times=len(job.errors))
+
+
+def _ranks(differences: list[Difference]) -> Iterator[tuple[str, Message]]:
+    kinds = [difference.kind for difference in differences]
+    if "collectives" in kinds:
+        yield _said("collectives")
+    if "frame" in kinds:
+        first = differences[kinds.index("frame")]
+        about = first.whys[0].event["about"] if first.whys else first.frame.fn
+        yield _said("ranks", about=about, fn=first.frame.fn)
+    if "ops" in kinds:
+        yield _said("ops", fn=differences[kinds.index("ops")].frame.fn)
+    if "cache" in kinds:
+        yield _said("cache")
+
+
+def _limits(job: Job) -> Iterator[tuple[str, Message]]:
+    full = [story for story in job.slowest() if story.limit]
+    if full:
+        story = full[0]
+        why = max(story.whys.values(), key=lambda why: why.times, default=None)
+        about = why.event["about"] if why is not None else "-"
+        limit = max((process.facts.limit for process in job.processes.values()), default=0)
+        yield _said("limit", fn=story.frame.fn, place=_of(story), about=about, limit=limit, times=len(full))
+
+
+def _breaks(job: Job) -> Iterator[tuple[str, Message]]:
+    whole = [one for one in job.breaks.values() if one.whole]
+    if whole:
+        first = whole[0].event
+        yield _said("whole-frame", fn=first["fn"], place=_place(first), times=len(whole))
+    by_kind: dict[BreakKind, list[BreakStory]] = {}
+    for one in job.breaks.values():
+        by_kind.setdefault(kind_of(one.event), []).append(one)
+    for kind, ones in sorted(by_kind.items(), key=lambda pair: -len(pair[1])):
+        first = ones[0].event
+        line = first["text"] or first["reason"]
+        yield _said(f"break-{kind}", place=_place(first), text=line[:60], times=len(ones))
+
+
+def _recompiles(job: Job) -> Iterator[tuple[str, Message]]:
+    found: dict[str, tuple[FrameStory, str, int]] = {}
+    for story in job.slowest():
+        for why in story.whys.values():
+            name = RECOMPILES.get(why.event["kind"], "guards")
+            first, about, times = found.get(name, (story, why.event["about"], 0))
+            found[name] = (first, about, times + why.times)
+    for name, (story, about, times) in sorted(found.items(), key=lambda pair: -pair[1][2]):
+        yield _said(name, fn=story.frame.fn, place=_of(story), about=about, times=times)
+
+
+def _cold(job: Job) -> Iterator[tuple[str, Message]]:
+    caches = [process.facts.caches for process in job.processes.values()]
+    hits = sum(count for each in caches for name, count in each.items() if name.endswith("_hit"))
+    misses = sum(count for each in caches for name, count in each.items() if name.endswith("_miss"))
+    slowest = max((process.counts.seconds for process in job.processes.values()), default=0.0)
+    if misses and not hits and slowest >= COLD_S:
+        yield _said("cold", seconds=round(slowest))
+
+
+def _place(event: Event) -> str:
+    return f"{short(event['file'])}:{event['line']}"
+
+
+def _of(story: FrameStory) -> str:
+    return f"{short(story.frame.file)}:{story.frame.line}"
