@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -59,6 +60,19 @@ class Context:
             return self.theme_flag
         chosen = self.journal.progress.settings.get("theme")
         return chosen if chosen in settings.THEMES else self.settings.theme
+
+    @property
+    def device(self) -> str:
+        """Where demos run: what the learner chose on the screen of this machine, else the settings file."""
+        if "journal" in self.__dict__ or (self.folder / "journal.jsonl").is_file():
+            try:
+                chosen = self.journal.progress.settings.get("devices")
+            except StateError:
+                return self.settings.device  # As with the language, whoever needs the journal says why.
+            here = chosen.get(socket.gethostname()) if isinstance(chosen, dict) else None
+            if isinstance(here, str) and settings.is_device(here):
+                return here
+        return self.settings.device
 
     def notices(self) -> list[Message]:
         """What the journal has to tell, if it was opened."""

@@ -132,7 +132,7 @@ class Box80:
         self.folder = folder
         monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-        monkeypatch.setattr(app_module, "look", lambda _python: Box("2.13.0", None))
+        monkeypatch.setattr(app_module, "look", lambda _python, _device: Box("2.13.0", None))
 
     @asynccontextmanager
     async def open(

@@ -123,6 +123,20 @@ async def test_what_was_printed_elsewhere_is_replayed_whole(box: Box80, size: tu
         assert lines[-2] in learner.text
 
 
+@pytest.mark.parametrize(("contended", "said"), [(True, True), (False, False), (None, False)])
+async def test_a_run_that_shared_its_gpu_is_marked(box: Box80, contended: bool | None, said: bool) -> None:
+    result = {
+        **{"event": "result", "at": 0.9, "demo": "launch-bound", "claims": {}, "because": {}, "observed": {}},
+        **{"units": {}, "predicted": {}, "answers": {}, "agreed": None, "environment": {"contended": contended}},
+        **{"source": "measured", "when": "2026-11-30T00:00:00+00:00", "where": None},
+    }
+    async with box.open(lab=FakeLab([result, ended()])) as learner:
+        pane = await on_demo(learner)
+        await learner.press("r", "r")
+        await learner.until(lambda: pane.view.ended == "ok")
+        assert ("Contended: others used this machine" in learner.text) == said
+
+
 # --- a fault of the tool ----------------------------------------------------------------------------------------------
 
 

@@ -34,7 +34,7 @@ _CODES: dict[Ending | Outcome, Exit] = {
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     """Judge once, say so, and keep it as evidence. Raises Stop."""
     text = _text(context, args.kernel)
-    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.settings.device))
+    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.device))
     try:
         with ExitStack() as stack:
             show = stack.enter_context(Show(task("fused"), out))

@@ -116,7 +116,7 @@ def _run(context: Context, demo: Demo, device: Device | None, predicted: Mapping
             journal.append("prediction", demo=demo.name, answers=dict(predicted))
         except StateError as error:
             out.hint(out.say(error.message))
-    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.settings.device))
+    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.device))
     show = demo_text.Show(demo, out)
     verdicts: dict[str, str] = {}
     try:

@@ -69,7 +69,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         "backend": None if backend == "eager" else backend,
     }
     watched = Watched()
-    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.settings.device))
+    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.device))
     demo = task("file")
     try:
         ran = host.start(demo, device=args.device, params=params)

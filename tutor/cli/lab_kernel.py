@@ -33,7 +33,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         raise Stop("cli.usage-choice", what="--warps", got=args.warps, allowed=", ".join(map(str, WARPS)))
     setting = kernel.setting(target, args.warps, **dict(map(_constant, args.set)))
     looks = Looks()
-    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.settings.device))
+    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.device))
     demo = task("inside")
     try:
         ran = host.start(demo, device="cpu", params={"settings": [setting]})

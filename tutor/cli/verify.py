@@ -70,7 +70,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         out.hint(out.text("cli.verify-plan", claims=len(wanted), demos=len(plan), minutes=f"{minutes:.1f}"))
     for finding in findings:
         _show(finding, out)
-    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.settings.device))
+    host = LabHost(LabSettings(context.settings.python, context.settings.launcher, context.device))
     cancelled = False
     try:
         with ProgressLine(out) as line:

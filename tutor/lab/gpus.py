@@ -136,13 +136,29 @@ def processes() -> dict[str, list[Process]]:
     return found
 
 
+def owner(pid: int) -> str | None:
+    """Who runs a process; None for one that is gone, or is seen from inside a container by the host's number."""
+    import pwd
+
+    try:
+        user = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116
+        return pwd.getpwuid(user).pw_name
+    except (OSError, KeyError):
+        return None
+
+
+def least_busy(gpus: Sequence[Gpu]) -> Gpu:
+    """The one to take of several, of which there is at least one."""
+    return min(gpus, key=lambda gpu: (len(gpu.processes), gpu.busy or 0, gpu.used or 0, gpu.index))
+
+
 def choose(gpus: Sequence[Gpu], wanted: str, env: Mapping[str, str] = os.environ) -> Choice | None:
     """The GPU for `wanted`: `auto` or `cuda` for the least busy, `cuda:1`, `cuda:GPU-...` or `cuda:MIG-...` for one.
 
     Only those that CUDA_VISIBLE_DEVICES lets through are looked at, and a number counts all as nvidia-smi does. None
     when there is no such GPU.
     """
-    gpus = _allowed(gpus, env.get("CUDA_VISIBLE_DEVICES"))
+    gpus = allowed(gpus, env.get("CUDA_VISIBLE_DEVICES"))
     _, _, which = wanted.partition(":")
     if which:
         for gpu in gpus:
@@ -154,7 +170,7 @@ def choose(gpus: Sequence[Gpu], wanted: str, env: Mapping[str, str] = os.environ
         return None
     if not gpus:
         return None
-    best = min(gpus, key=lambda gpu: (len(gpu.processes), gpu.busy or 0, gpu.used or 0, gpu.index))
+    best = least_busy(gpus)
     why = "only" if len(gpus) == 1 else "least" if best.processes else "idle"
     return Choice(best, _visible(best), why)
 
@@ -163,8 +179,9 @@ def _visible(gpu: Gpu) -> str:
     return gpu.slices[0][1] if gpu.slices else gpu.uuid
 
 
-def _allowed(gpus: Sequence[Gpu], visible: str | None) -> list[Gpu]:
-    """As the driver reads the variable: the list ends at the first entry that names nothing."""
+def allowed(gpus: Sequence[Gpu], visible: str | None) -> list[Gpu]:
+    """Those that CUDA_VISIBLE_DEVICES, as the driver reads it, lets through: it ends at the first entry that names
+    nothing."""
     if visible is None:
         return list(gpus)
     found: list[Gpu] = []

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tutor.lab.interpreter import Interpreter
@@ -52,6 +52,10 @@ class LabHost:
         self._link: Link | None = None
         self._run: Run | None = None
         self._count = 0
+
+    def use(self, device: Device) -> None:
+        """Where the runs that come are to be made, unless they say so themselves."""
+        self.settings = replace(self.settings, device=device)
 
     @property
     def state(self) -> State:

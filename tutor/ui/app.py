@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import socket
 import threading
 from functools import cached_property
 from types import FrameType
@@ -73,19 +74,24 @@ class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
                 signal.signal(number, self._ended_by)
         self.push_screen(self.learner)
 
+    def on_ready(self) -> None:
+        """The widgets are there. What waits for the first frame waits until it is painted: threads would hold it up."""
+        self.learner.call_after_refresh(self.call_later, self.first_frame)
+
     @cached_property
     def lab(self) -> LabHost:
         """Runs demos; made when one is first asked for."""
         from tutor.lab.host import LabHost, LabSettings
 
         settings = self.context.settings
-        return LabHost(LabSettings(settings.python, settings.launcher, settings.device))
+        return LabHost(LabSettings(settings.python, settings.launcher, self.context.device))
 
     def first_frame(self) -> None:
         """After the first frame: say what has to be said, then warm up what will be used."""
+        gc.freeze()  # What is there by now stays: a first collection that goes through all of it would hold up a key.
         gc.enable()
         self._greet()
-        self.run_worker(self._look_at_box, thread=True, group="box", exit_on_error=False)
+        self.look_at_box()
         self.checker.warm()
 
     def _greet(self) -> None:
@@ -106,8 +112,11 @@ class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
 
     # --- the box -----------------------------------------------------------------------------------------------------
 
+    def look_at_box(self) -> None:
+        self.run_worker(self._look_at_box, thread=True, group="box", exit_on_error=False)
+
     def _look_at_box(self) -> None:
-        box = look(self.context.settings.python)
+        box = look(self.context.settings.python, self.context.device)
         if box != self.box:
             remember(box)
             self.call_from_thread(self.box_known, box)
@@ -121,6 +130,14 @@ class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
             self.learner.refill()
             if self.screen is not self.learner:
                 self.refill_overlay()
+
+    def use_device(self, device: str) -> None:
+        """Run demos there from now on, on this machine only: another one that shares the home has other GPUs."""
+        before = self.store.progress.settings.get("devices")
+        kept = before if isinstance(before, dict) else {}
+        self.store.record("setting", name="devices", value={**kept, socket.gethostname(): device})
+        self.lab.use(device)
+        self.look_at_box()
 
     # --- settings ----------------------------------------------------------------------------------------------------
 

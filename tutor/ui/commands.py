@@ -59,6 +59,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("found_previous", ("p",), (), ("lab",)),
     Command("shift_left", (",",), (), ("lab",)),
     Command("shift_right", (".",), (), ("lab",)),
+    Command("device", ("D",), (), ("lab",)),
     Command("next", ("n",), (), ("lesson",), line=True),
     Command("previous", ("p", "b"), (), ("lesson",), line=True),
     Command("swap", (), ("f2", "ctrl+t"), editing=True, line=True),

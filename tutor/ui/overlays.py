@@ -135,6 +135,11 @@ class Overlays(App[None]):
             lambda words: done(words) if words is not None else None,
         )
 
+    def choose_device(self) -> None:
+        from tutor.ui.gpu_choice import open_choice
+
+        open_choice(self)
+
     def show_palette(self) -> None:
         from tutor.ui.palette import Commands, Palette
 

@@ -114,6 +114,9 @@ class ScreenCommands:
     def do_help(self) -> None:
         self.tutor.show_help(self.context)
 
+    def do_device(self) -> None:
+        self.tutor.choose_device()
+
     def do_palette(self) -> None:
         self.tutor.show_palette()
 

@@ -243,6 +243,8 @@ def _ending(demo: Demo, run: RunView, lang: Lang, width: int, *, running: bool) 
             head = f" {claim}: {verdict_word(Verdict(verdict), lang)} "
             parts: list[Part] = [(mark, colour), (head, "plain"), _label(run, lang), ("  " + because, "plain")]
             out += wrap(parts, width, rest="    ")
+        if run.result["environment"].get("contended") is True:
+            out += wrap([(text(lang, "ui.lab_contended"), "caution")], width)
         if run.result["agreed"] is not None:
             of = len(run.result["predicted"])
             out += wrap([(text(lang, "ui.lab_agreed", right=run.result["agreed"], of=of), "plain")], width)
