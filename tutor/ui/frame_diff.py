@@ -18,7 +18,8 @@ Private parts of Textual that are used here, and nowhere else in the project:
   frames, and does as the original does with `_running`, `_closed`, `_batch_count`, `_sync_available`, `_driver`,
   `_handle_exception`; `Console._color_system` as `Strip.render` reads it;
 * `LayoutUpdate.strips` and `.region`, `ChopsUpdate.chops`, `.spans` and `.chop_ends`: what a frame holds;
-* `Driver._loop`, to start again outside a signal handler.
+* `Driver._loop`, to start again outside a signal handler;
+* `Screen._compositor_refresh`, which renders also what a batch keeps from being displayed.
 
 When these are not as expected, Textual's own output is used unchanged, and `frame_diff_problem` says so.
 """
@@ -36,6 +37,7 @@ from textual import _compositor, events
 from textual.app import App, ReturnType
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Region
+from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 
 from tutor.model import Message
@@ -44,7 +46,6 @@ from tutor.ui.terminal_memory import TerminalMemory
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.driver import Driver
-    from textual.screen import Screen
 
 Frame = _compositor.LayoutUpdate | _compositor.ChopsUpdate
 """What Textual displays: the whole screen, or the dirty spans of it."""
@@ -129,6 +130,14 @@ class FrameDiffDriver(LinuxDriver):
             self._started = False
             self.write(self.memory.rest())
         super().stop_application_mode()
+
+
+class FrameDiffScreen(Screen[ScreenResultType]):
+    """A screen that renders nothing in a batch, where nothing is displayed: at the start that is a whole frame."""
+
+    def _compositor_refresh(self) -> None:
+        if not self.app._batch_count:
+            super()._compositor_refresh()
 
 
 class FrameDiffApp(App[ReturnType]):

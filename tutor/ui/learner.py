@@ -94,7 +94,7 @@ class LearnerScreen(ScreenBars):
         self._marks()
         self.set_focus(self.active.home())
         self.draw_bars()
-        self.call_after_refresh(self._settle)
+        self.set_interval(RETRY, self._look_around)
 
     # --- panes and focus ---------------------------------------------------------------------------------------------
 
@@ -167,11 +167,6 @@ class LearnerScreen(ScreenBars):
     def _marks(self) -> None:
         for pane in (self.lesson, *self.panes.values()):
             pane.set_active(pane.front is self.active)
-
-    def _settle(self) -> None:
-        """After the first paint."""
-        self.set_interval(RETRY, self._look_around)
-        self.app.call_later(self.tutor.first_frame)
 
     def refill(self) -> None:
         """Draw everything anew."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 
-from textual.screen import Screen
-
 from tutor.model import Message
 from tutor.strings import say, text
 from tutor.ui import commands
 from tutor.ui.commands import TABS, Command
+from tutor.ui.frame_diff import FrameDiffScreen
 from tutor.ui.lines import Part, Role, wrap
 from tutor.ui.screen_commands import ScreenCommands
 from tutor.ui.views import bars
@@ -20,7 +19,7 @@ from tutor.ui.widgets.bars import Bar, Key, KeyLine, TabBar
 MESSAGE_ROWS = 3
 
 
-class ScreenBars(ScreenCommands, Screen[None]):
+class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
     """Draws the bars; what the screen has to offer for it stands first."""
 
     top: Bar
