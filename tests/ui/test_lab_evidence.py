@@ -43,7 +43,7 @@ TIMED = record(
 async def opened(learner: Learner, *records: dict[str, Any]) -> EvidenceView:
     for each in records:
         learner.store.add_evidence(each)
-    await learner.press("3", "l", "l", "l", "l", "l")
+    await learner.press("3", "l", "l", "l", "l", "l", "l")
     view = learner.app.learner.active
     assert isinstance(view, EvidenceView)
     return view

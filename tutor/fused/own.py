@@ -57,6 +57,10 @@ class Own:
             raise OwnError(Message("kernel.own-unreadable", {"path": str(self.path), "why": why(error)})) from error
         return text_of(self.path, raw)
 
+    def is_draft(self, text: str) -> bool:
+        """Whether nothing was changed yet."""
+        return text == self._draft()
+
     def stamp(self) -> tuple[int, int, int] | None:
         """What is another one when the file was written to; None where there is none."""
         try:

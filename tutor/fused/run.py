@@ -161,7 +161,9 @@ def _judged(asked: Asked, said: Sequence[Mapping[str, Any]], device: str) -> Jud
             after.setdefault(int(values["call"]), {})[str(values["name"])] = exact.memory_of(raw)
         elif series == "raised":
             where = drawn[len(after)].call if len(after) < len(drawn) else None
-            shown = Message("kernel.raised", {"kind": str(values["kind"]), "text": str(values["text"])})
+            told = {"kind": str(values["kind"]), "text": str(values["text"])}
+            line = int(values["line"])
+            shown = Message("kernel.raised-line", {**told, "line": line}) if line else Message("kernel.raised", told)
             stopped = Judgement(Ending.FAILED, shown, where)
         elif series == "died":  # Only the kernel touches memory by address.
             stopped = Judgement(Ending.FAILED, Message("kernel.died", {"signal": int(values["signal"])}))

@@ -15,6 +15,7 @@ from tutor.strings import text
 from tutor.ui.panes.answer import AnswerPane
 from tutor.ui.panes.base import Pane
 from tutor.ui.panes.code import CodePane
+from tutor.ui.panes.lab_exercise import ExerciseView
 
 if TYPE_CHECKING:
     from tutor.ui.app import TutorApp
@@ -33,6 +34,12 @@ def edit(app: TutorApp, pane: Pane) -> None:
     if not argv or not argv[0]:
         app.learner.say(text(lang, "ui.no_editor"), "caution")
         return
+    if isinstance(pane, ExerciseView):
+        # The file itself: what the editor saved is kept whatever becomes of the editor, of the line or of us.
+        if _away(app, argv, pane.own.path):
+            app.learner.say(text(lang, "ui.editor_taken"))
+        pane.look()
+        return
     if isinstance(pane, CodePane):
         name, before = "guard_key.py", pane.blank.fill(pane.area.blank_text)
     elif isinstance(pane, AnswerPane):
@@ -42,20 +49,27 @@ def edit(app: TutorApp, pane: Pane) -> None:
     with tempfile.TemporaryDirectory(prefix="tutor-") as folder:
         path = Path(folder) / name
         path.write_text(before, encoding="utf-8")
-        try:
-            with app.suspend():
-                code = subprocess.run([*argv, str(path)], check=False).returncode
-        except SuspendNotSupported:
-            app.learner.say(text(lang, "ui.no_suspend"), "caution")
-            return
-        except OSError as error:
-            app.learner.say(text(lang, "ui.editor_failed", editor=argv[0], why=error.strerror or ""), "caution")
-            return
-        if code:
-            app.learner.say(text(lang, "ui.editor_code", editor=argv[0], code=code), "caution")
+        if not _away(app, argv, path):
             return
         raw = path.read_bytes()
     _take(app, pane, before, raw)
+
+
+def _away(app: TutorApp, argv: list[str], path: Path) -> bool:
+    """The screen steps aside while the editor has the file; False after saying that it failed."""
+    lang = app.store.lang
+    try:
+        with app.suspend():
+            code = subprocess.run([*argv, str(path)], check=False).returncode
+    except SuspendNotSupported:
+        app.learner.say(text(lang, "ui.no_suspend"), "caution")
+        return False
+    except OSError as error:
+        app.learner.say(text(lang, "ui.editor_failed", editor=argv[0], why=error.strerror or ""), "caution")
+        return False
+    if code:
+        app.learner.say(text(lang, "ui.editor_code", editor=argv[0], code=code), "caution")
+    return not code
 
 
 def _take(app: TutorApp, pane: Pane, before: str, raw: bytes) -> None:

@@ -20,6 +20,7 @@ import random
 import resource
 import sys
 import tempfile
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -38,6 +39,8 @@ PIECE = 1 << 26
 #: Address space on the CPU, where a kernel's own arrays are NumPy's; a GPU's driver reserves far more than it uses.
 MEMORY_BYTES = 12 << 30
 SAID_MAX = 600
+#: The name of the learner's file here.
+FILE = "learner_kernel.py"
 #: Rows that are made or compared at once.
 ROWS = 1024
 #: Streams of values, as the parent numbers them.
@@ -114,7 +117,7 @@ class Worker:
 
     def run(self, folder: str) -> None:
         """Every call, then the sizes made here; what the kernel raises is the learner's and is said."""
-        path = Path(folder) / "learner_kernel.py"
+        path = Path(folder) / FILE
         path.write_text(self.request["text"], encoding="utf-8")
         try:
             arena = Arena(self.device, self.request["canary"], self.request["seed"])
@@ -144,7 +147,8 @@ class Worker:
         if _is_memory(error):
             self.say("limit", {"text": str(error)[-SAID_MAX:]})
         else:
-            self.say("raised", {"kind": type(error).__name__, "text": str(error).strip()[-SAID_MAX:]})
+            text = str(error).strip()[-SAID_MAX:]
+            self.say("raised", {"kind": type(error).__name__, "text": text, "line": _line(error)})
 
     def launch(self, tensors: Sequence[torch.Tensor], strides: Sequence[int], rows: int, hidden: int) -> None:
         block = min(self.request["max_block"], 1 << max(0, hidden - 1).bit_length())
@@ -357,6 +361,17 @@ class Programs:
 
 def raw_of(tensor: torch.Tensor) -> str:
     return base64.b64encode(tensor.cpu().contiguous().view(torch.uint8).numpy().tobytes()).decode()
+
+
+def _line(error: BaseException | None) -> int:
+    """The innermost line of the learner's file that an error came through, 0 where none is known."""
+    found = 0
+    while error is not None:
+        for step in traceback.extract_tb(error.__traceback__):
+            if Path(step.filename).name == FILE:
+                found = step.lineno or 0
+        error = error.__cause__
+    return found
 
 
 def _is_memory(error: BaseException | None) -> bool:

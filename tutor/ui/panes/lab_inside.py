@@ -8,9 +8,12 @@ from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 
+from tutor.fused.inside import kernel_of
+from tutor.fused.source import KERNEL
 from tutor.lab import inside, kernels, protocol
 from tutor.lab.inside import STAGES, Looks
 from tutor.lab.kernel_lines import Pair, Place, Row, beside
+from tutor.lab.kernels import Kernel
 from tutor.lab.task import task
 from tutor.literals import safe_text
 from tutor.strings import say, text
@@ -184,11 +187,22 @@ class InsideView(LabView):
         if not file.is_file():
             self.say(self.words("no-file", path=safe_text(str(file))), "caution")
             return
-        self.kernels[asked] = kernels.of_file(file, function or None)
+        own = kernel_of(file) if function in ("", KERNEL) else None
+        self.kernels[asked] = own or kernels.of_file(file, function or None)
         side = self.body.item.partition(":")[0] or "a"
         self.choices = self.choices or [Choice(asked), Choice(asked)]
         self.choices["ab".index(side)] = Choice(asked)
         self.refill()
+
+    def look_at(self, kernel: Kernel) -> None:
+        """Compile `kernel` beside the lesson's first one, and show both."""
+        lesson = next(iter(self.kernels), kernel.name)
+        self.kernels[kernel.name] = kernel
+        self.choices = [Choice(kernel.name), Choice(lesson)]
+        self.code, self.side = False, "both"
+        self.body.at, self.body.top = -1, 0
+        self.refill()
+        self.do_run()
 
     def do_found_next(self) -> None:
         self.search(self.wanted)

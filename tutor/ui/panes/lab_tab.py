@@ -16,7 +16,7 @@ from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 
-VIEWS = ("demos", "requests", "breaks", "layers", "inside", "evidence")
+VIEWS = ("demos", "requests", "breaks", "layers", "inside", "exercise", "evidence")
 
 
 class LabTab(Pane):
@@ -52,7 +52,7 @@ class LabTab(Pane):
         """Bring a view to the front; it is whole before the next key is read."""
         if name not in self.views:
             view = self.views[name] = self._make(name)
-            view.turn, view.runner = self._turn, self._runner
+            view.turn, view.runner, view.bring = self._turn, self._runner, self.bring
             await self.box.mount(view)
         self.shown = name
         for each, pane in self.views.items():
@@ -61,16 +61,22 @@ class LabTab(Pane):
         self.front.body.forget()
         self.screen.set_focus(self.front.home())
 
+    async def bring(self, name: str) -> LabView:
+        """The view of this name, in front."""
+        await self.show(name)
+        return self.views[name]
+
     def _make(self, name: str) -> LabView:
         # Imported when opened, as the tabs are.
         from tutor.ui.panes.lab_breaks import BreaksView
         from tutor.ui.panes.lab_evidence import EvidenceView
+        from tutor.ui.panes.lab_exercise import ExerciseView
         from tutor.ui.panes.lab_inside import InsideView
         from tutor.ui.panes.lab_layers import LayersView
         from tutor.ui.panes.lab_requests import RequestsView
 
         kinds: dict[str, type[LabView]] = {
-            view.place: view for view in (RequestsView, BreaksView, LayersView, InsideView, EvidenceView)
+            view.place: view for view in (RequestsView, BreaksView, LayersView, InsideView, ExerciseView, EvidenceView)
         }
         return kinds[name](self.store, self.theme_name)
 

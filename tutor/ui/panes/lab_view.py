@@ -18,7 +18,7 @@ from tutor.lab.host import LabBusy, LabHost, Run
 from tutor.lab.protocol import Outcome
 from tutor.model import Demo, Message
 from tutor.strings import text
-from tutor.ui.commands import Context
+from tutor.ui.commands import Context, by_id, key_label
 from tutor.ui.panes.base import ListPane, tool_broke
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
@@ -33,8 +33,8 @@ _ENVELOPE = ("schema", "event", "at")
 
 
 class LabView(ListPane):
-    """One view of the lab. `turn(step)` shows the neighbouring one and `runner()` is the one whose run is going;
-    the tab that holds the views sets both."""
+    """One view of the lab. `turn(step)` shows the neighbour, `bring(name)` any other, and `runner()` is the one
+    whose run is going; the tab that holds the views sets them."""
 
     context: ClassVar[Context] = "lab"
     place: ClassVar[str]
@@ -49,6 +49,7 @@ class LabView(ListPane):
     def __init__(self, store: Store, theme: ThemeName) -> None:
         super().__init__(store, theme, id=f"lab-{self.place}")
         self.turn: Callable[[int], Awaitable[bool]]
+        self.bring: Callable[[str], Awaitable[LabView]]
         self.runner: Callable[[], LabView | None] = lambda: self if self.running else None
         self.run: Run | None = None
         self._came: deque[dict[str, Any]] = deque()
@@ -85,6 +86,8 @@ class LabView(ListPane):
             return self.cited() is not None
         if command == "run":
             return not self.running
+        if command in ("editor", "reset"):
+            return False
         return super().can(command)
 
     def do_down(self) -> None:
@@ -112,6 +115,16 @@ class LabView(ListPane):
 
     async def do_right(self) -> bool:
         return await self.turn(1)
+
+    def do_editor(self) -> None:
+        self._not_here("editor")
+
+    def do_reset(self) -> None:
+        self._not_here("reset")
+
+    def _not_here(self, command: str) -> None:
+        """A command that only another view of the lab has."""
+        self.say(self.tr("not_here", key=key_label(by_id(command), editing=command == "editor")))
 
     def do_stop(self) -> bool:
         """Stop the run, whichever view it belongs to."""

@@ -131,15 +131,15 @@ def problem_words(look: Look | None, lang: Lang) -> str:
 
 def one_lines(rows: Sequence[Row], stage: str, shift: int, width: int) -> list[Line]:
     """The code of one setting, each line an item `row:N`."""
-    colours = _coloured(stage, rows)
-    return [Line(_cut(colours[n], shift, width), f"row:{n}") for n in range(len(rows))]
+    colours = coloured(stage, [row.text for row in rows])
+    return [Line(cut(colours[n], shift, width), f"row:{n}") for n in range(len(rows))]
 
 
 def both_lines(pairs: Sequence[Pair], stage: str, shift: int, width: int) -> list[Line]:
     """The code of both: in two columns where there is room, else one line after the other; items `pair:N`."""
     a = [pair.a for pair in pairs if pair.a is not None]
     b = [pair.b for pair in pairs if pair.b is not None]
-    left, right = iter(_coloured(stage, a)), iter(_coloured(stage, b))
+    left, right = (iter(coloured(stage, [row.text for row in rows])) for rows in (a, b))
     half = (width - 3) // 2
     out: list[Line] = []
     for n, pair in enumerate(pairs):
@@ -147,21 +147,21 @@ def both_lines(pairs: Sequence[Pair], stage: str, shift: int, width: int) -> lis
         one = next(left) if pair.a is not None else []
         other = next(right) if pair.b is not None else []
         if width >= TWO:
-            parts = (*_cut(one, shift, half), (f" {pair.mark} ", mark), *_cut(other, shift, half))
+            parts = (*cut(one, shift, half), (f" {pair.mark} ", mark), *cut(other, shift, half))
             out.append(Line(parts, f"pair:{n}"))
             continue
         lead = {"|": "<>"}.get(pair.mark, pair.mark)
         for sign in lead:
             code = other if sign == ">" else one
-            out.append(Line(((f"{sign} ", mark), *_cut(code, shift, width - 2)), f"pair:{n}{sign.strip()}"))
+            out.append(Line(((f"{sign} ", mark), *cut(code, shift, width - 2)), f"pair:{n}{sign.strip()}"))
     return out
 
 
-def _coloured(stage: str, rows: Sequence[Row]) -> list[list[Part]]:
+def coloured(stage: str, code: Sequence[str]) -> list[list[Part]]:
     """Each line in parts by role, safe for the screen."""
     from tutor.ui.widgets import kernel_syntax
 
-    texts = [_safe(row.text) for row in rows]
+    texts = list(map(_safe, code))
     out = []
     for words, stretches in zip(texts, kernel_syntax.spans(stage, "\n".join(texts)), strict=True) if texts else ():
         parts: list[Part] = []
@@ -178,7 +178,7 @@ def _safe(row: str) -> str:
     return " " * indent + safe_text(row.strip(), LONGEST)
 
 
-def _cut(parts: Sequence[Part], shift: int, width: int) -> tuple[Part, ...]:
+def cut(parts: Sequence[Part], shift: int, width: int) -> tuple[Part, ...]:
     """The parts from character `shift` on, in exactly `width` cells."""
     kept: list[Part] = []
     for words, role in parts:
