@@ -168,7 +168,9 @@ class _Learner:
         record = self.records[name]
         answers: Mapping[str, int] = record["answers"]
         predicted = {
-            ask.id: answers[ask.id] if self.draw.random() < self.level.hit else self.draw.randint(0, 3)
+            ask.id: answers[ask.id]
+            if self.draw.random() < self.level.hit
+            else self.draw.randint(0, len(ask.choices) - 1 if ask.choices else 3)
             for ask in demo.asks
             if ask.id in answers and self.draw.random() < 0.9
         }

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from inspect import isawaitable
 from os import kill
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import on
 from textual.binding import Binding
@@ -37,6 +37,9 @@ from tutor.ui.review.base import ReviewBase
 from tutor.ui.review.item_desk import ItemDesk
 from tutor.ui.review.saving import AGAIN_S, Saving
 from tutor.ui.theme import ThemeName, chosen, textual_themes
+
+if TYPE_CHECKING:
+    from tutor.lab.host import LabHost
 
 Result = TypeVar("Result")
 
@@ -75,6 +78,17 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
         # One thread: what is asked of the gradebook is done in the order in which it was asked.
         self._database_thread = ThreadPoolExecutor(1, "gradebook")
         self._open = 0
+        self._lab: LabHost | None = None
+
+    @property
+    def lab(self) -> LabHost:
+        """Runs the lesson's demos; made when one is first asked for."""
+        from tutor.lab.host import LabHost, LabSettings
+
+        if self._lab is None:
+            settings = self.context.settings
+            self._lab = LabHost(LabSettings(settings.python, settings.launcher, settings.device))
+        return self._lab
 
     def on_mount(self) -> None:
         if threading.current_thread() is threading.main_thread():
@@ -277,6 +291,8 @@ class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
     def close(self) -> None:
         self._database_thread.shutdown()
         self.drafts.close()
+        if self._lab is not None:
+            self._lab.close()
 
 
 def refusal(error: GradebookError | LeaseLost) -> Message:

@@ -125,6 +125,8 @@ class ClassList(ClassScreen):
         return Read(changes, rows, time.monotonic() - began)
 
     def _loaded(self, read: Read) -> None:
+        if not self.loaded:
+            self.say("")  # that it was being read
         is_new = not self.loaded or read.rows != self.everybody
         self._changes, self._quiet_until = read.changes, time.monotonic() + QUIET * read.seconds
         if not is_new:

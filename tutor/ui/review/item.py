@@ -13,16 +13,16 @@ from tutor.gradebook.book import GradebookError
 from tutor.gradebook.queue import LEASE_S, LeaseLost
 from tutor.gradebook.scores import Memo
 from tutor.literals import safe_text
-from tutor.model import CheckReport, Lang, Lesson
 from tutor.review import COMMENT_MAX, digits
 from tutor.review_item import Loaded
 from tutor.scoring import VETOES
-from tutor.strings import say, text
+from tutor.strings import say
 from tutor.ui.lines import Line, Part, line
 from tutor.ui.review.base import ReviewKey
 from tutor.ui.review.comment import CommentPad
 from tutor.ui.review.item_desk import ItemDesk
-from tutor.ui.review.item_lines import answer_lines, ending, evidence_lines, panel_lines, side_lines
+from tutor.ui.review.item_lines import answer_lines, panel_lines, side_lines
+from tutor.ui.review.rerun import compared, judge
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.lines_view import LinesView
 
@@ -336,15 +336,9 @@ class ItemScreen(ItemDesk):
         return self.side if self._swapped and self.wide else self.answer
 
     def do_evidence(self) -> None:
-        loaded = self._now
+        from tutor.ui.review.evidence import EvidenceScreen
 
-        def title(lang: Lang) -> str:
-            return text(lang, "review.evidence-title", blind=loaded.blind)
-
-        def lines(lang: Lang, width: int) -> list[Line]:
-            return evidence_lines(loaded, lang, width)
-
-        self.review.show_lines(title, lines)
+        self.app.push_screen(EvidenceScreen(self.review, self.theme_name, self._now))
 
     def do_down(self) -> None:
         self._scrolled.scroll_rows(1)
@@ -377,51 +371,18 @@ class ItemScreen(ItemDesk):
         from tutor.sandbox import SandboxUnavailable
 
         try:
-            report = await asyncio.to_thread(_judge, self.review.lesson, loaded)
+            report = await asyncio.to_thread(judge, self.review.lesson, loaded)
         except SandboxUnavailable as error:
             words = self.tr("rerun-broke", why=say(self.lang, error.message))
         else:
-            words = self._compared(loaded, report)
+            words = compared(loaded, report, self.lang)
         finally:
             self._judging = False
         if self.now is not None and self.now.item.id == loaded.item.id:
             self.say(words)
-
-    def _compared(self, loaded: Loaded, report: CheckReport | tuple[str, ...]) -> str:
-        if isinstance(report, tuple):
-            return self.tr("rerun-weak", walls=", ".join(report))
-        new: dict[str, str | int] = {
-            "normal": report.normal,
-            "edge": report.edge,
-            "ending": ending(report.ending, self.lang),
-        }
-        old = loaded.result
-        if old is None:
-            return self.tr("rerun-first", **new)
-        if old.counts == (report.ending, report.normal, report.edge):
-            return self.tr("rerun-same", **new)
-        was: dict[str, str | int] = {
-            "old_normal": old.normal,
-            "old_edge": old.edge,
-            "old_ending": ending(old.ending, self.lang),
-        }
-        return self.tr("rerun-other", **new, **was)
 
 
 def _pointed(lines: list[Line], mark: str, other: bool) -> list[Line]:
     """Lines behind a mark at the first one; `other`: behind as many blanks, since another pane has it."""
     blank = " " * len(mark)
     return [Line(((blank if n or other else mark, "strong"), *row.parts), row.item) for n, row in enumerate(lines)]
-
-
-def _judge(lesson: Lesson, loaded: Loaded) -> CheckReport | tuple[str, ...]:
-    """Judge a learner's blank, or say which walls are missing for others' code. Raises SandboxUnavailable."""
-    from tutor.judging import Judge
-    from tutor.regrade import sandbox_lacks
-    from tutor.sandbox import MINIMUM, Sandbox
-
-    missing = sandbox_lacks()
-    if missing:
-        return missing
-    with Sandbox(MINIMUM) as sandbox:
-        return Judge(lesson.exercise, sandbox).check(loaded.hand_in.blank, loaded.hand_in.edges)

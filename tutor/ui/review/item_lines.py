@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 from rich.cells import cell_len
 
@@ -20,9 +18,10 @@ from tutor.rubric_model import Findings
 from tutor.scoring import VETOES
 from tutor.strings import text
 from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
+from tutor.ui.review.evidence_lines import source_lines
 
-#: The longest row of an answer and of other people's words that is drawn.
-ROW_MAX, SAID_MAX = 16_000, 4_000
+#: The longest row of an answer that is drawn.
+ROW_MAX = 16_000
 
 
 def _tr(lang: Lang) -> Callable[..., str]:
@@ -121,7 +120,7 @@ def side_lines(loaded: Loaded, lang: Lang, width: int, *, alone: bool) -> list[L
     counts = {"cited": len(cited), "all": len(body["evidence"]), "predictions": len(body["predictions"])}
     out += [*([BLANK] if out else []), *wrap([(tr("evidence-short", **counts), "plain")], width)]
     for name in cited:
-        out += _source(body["evidence"][name], name, lang, width)
+        out += source_lines(body["evidence"][name], name, lang, width)
     add(tr("after-title"), _after(loaded, lang, said))
     add(tr("code-title"), [one for words in _code(loaded, lang) for one in said(words)])
     own = body["self_scores"].get(loaded.question)
@@ -206,74 +205,6 @@ def _history(history: Sequence[Score], lang: Lang) -> list[str]:
 
 def _clock(at: float) -> str:
     return f"{datetime.fromtimestamp(at).astimezone():%m-%d %H:%M}"
-
-
-# --- evidence: any shape, since a submission's records are its learner's ----------------------------------------------
-
-
-def evidence_lines(loaded: Loaded, lang: Lang, width: int) -> list[Line]:
-    """What was predicted and measured, where and when; what the answer cites comes first."""
-    tr, body = _tr(lang), loaded.hand_in.body
-    cited = citations(loaded.answer)
-    out = [line((tr("prediction-title"), "title"))]
-    for demo, answers in body["predictions"].items():
-        out += wrap([(safe_text(f"{demo}: {_plain(answers)}", SAID_MAX), "plain")], width, first="  ", rest="    ")
-    if not body["predictions"]:
-        out.append(line("  " + tr("prediction-none")))
-    for name in sorted(body["evidence"], key=lambda each: each not in cited):
-        entry = body["evidence"][name]
-        record = _table(entry, "record")
-        mark = "  " + tr("evidence-cited") if name in cited else ""
-        title = f"{name}  {record.get('demo', '')}"
-        out += [BLANK, line((safe_text(title, 80), "title"), (mark, "plain"))]
-        out += _source(entry, "", lang, width)
-        for claim, verdict in _table(record, "claims").items():
-            out += wrap([(safe_text(f"{claim}: {_plain(verdict)}", SAID_MAX), "plain")], width, first="  ", rest="    ")
-        predicted, answers = _table(record, "predicted"), _table(record, "answers")
-        for key in predicted:
-            both = {"predicted": _safe(predicted[key]), "observed": _safe(answers.get(key, "-"))}
-            words = f"{safe_text(str(key), 100)}: {tr('predicted', **both)}"
-            out += wrap([(words, "plain")], width, first="  ", rest="    ")
-        for series, table in _table(record, "observed").items():
-            out += wrap([(safe_text(f"{series}: {_plain(table)}", SAID_MAX), "plain")], width, first="  ", rest="    ")
-        environment = _plain(_table(record, "environment"))
-        out += wrap([(safe_text(environment, SAID_MAX), "muted")], width, first="  ", rest="  ")
-    if not body["evidence"]:
-        out += [BLANK, line(tr("evidence-none"))]
-    if body["evidence_left_out"]:
-        out += wrap([(tr("evidence-left", count=body["evidence_left_out"]), "plain")], width)
-    return out
-
-
-def _source(entry: object, name: str, lang: Lang, width: int) -> list[Line]:
-    """Measured on the learner's box or recorded elsewhere; what is neither is told as recorded."""
-    tr, record = _tr(lang), _table(entry, "record")
-    environment = _table(record, "environment")
-    here = record.get("source") == "measured"
-    where = _safe(f"{record.get('where', '?')}, {record.get('when', '?')}")
-    at = _safe(record.get("when", "?")) + ", " + _safe(environment.get("gpu") or environment.get("platform") or "?")
-    words = tr("evidence-here", at=at) if here else tr("evidence-recorded", where=where)
-    source: Part = (f"{safe_text(name, 20)} {words}".strip(), "measured" if here else "recorded")
-    out = wrap([source], width, first="  ", rest="    ")
-    if environment.get("contended"):
-        out += wrap([(tr("evidence-contended"), "caution")], width, first="    ", rest="    ")
-    return out
-
-
-def _table(value: object, key: str) -> Mapping[str, Any]:
-    inner = value.get(key) if isinstance(value, Mapping) else None
-    return inner if isinstance(inner, Mapping) else {}
-
-
-def _safe(value: object) -> str:
-    return safe_text(value if isinstance(value, str) else _plain(value), 200)
-
-
-def _plain(value: object) -> str:
-    """Any data in one line, without the quotes of JSON where none are needed."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False).replace('"', "").strip("{}")
 
 
 # --- what the grader gives --------------------------------------------------------------------------------------------
