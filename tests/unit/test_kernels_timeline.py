@@ -94,7 +94,6 @@ def test_the_profiler_s_events_are_read() -> None:
         event("cudaLaunchKernel", "CPU", 5, 9),
         event("cuLaunchKernelEx", "CPU", 40, 44),
         event("cudaDeviceSynchronize", "CPU", 100, 130),
-        event("the call", "CUDA", 10, 120),
         event("add_kernel", "CUDA", 10, 20),
         event("Memcpy DtoD", "CUDA", 60, 70),
     ]

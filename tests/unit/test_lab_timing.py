@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutor.lab import protocol
+from tutor.lab import protocol, timing
 from tutor.lab.timing import BINS, spread
 
 #: Microseconds, from nothing to a quarter of an hour.
@@ -66,3 +67,26 @@ def test_a_child_may_say_a_spread() -> None:
     said = {"schema": 1, "event": "observation", "series": "default", "call": None, "ask": None, "answer": None}
     said |= {"values": {"eager_us": spread([1.0, 2.0, 400.0])}, "said": [], "why": None}
     assert protocol.read_child(protocol.encode(said).encode()) == said
+
+
+def test_a_trace_begins_with_the_call_and_has_no_brackets() -> None:
+    """A named region shows up on the GPU's side again, around its kernels; a kernel may have a CPU event's name."""
+
+    def event(name: str, device: str, start: float, **more: Any) -> Any:
+        time = SimpleNamespace(start=start, elapsed_us=lambda: 1.5)
+        return SimpleNamespace(name=name, device_type=SimpleNamespace(name=device), time_range=time, **more)
+
+    events = [
+        event("before_kernel", "CUDA", 1),
+        event(timing.CALL, "CPU", 5),
+        event("triton_fused", "CPU", 6, is_user_annotation=False),
+        event(timing.CALL, "CUDA", 8, is_user_annotation=True),
+        event("triton_fused", "CUDA", 9, is_user_annotation=False),
+        event("some region", "CUDA", 9, is_user_annotation=True),
+        event("Memcpy DtoD", "CUDA", 8),
+    ]
+    told = timing.of_call(events)
+    assert [(each.name, each.device_type.name) for each in told] == [
+        *((timing.CALL, "CPU"), ("triton_fused", "CPU"), ("triton_fused", "CUDA"), ("Memcpy DtoD", "CUDA"))
+    ]
+    assert timing.gpu_work(told) == [("Memcpy DtoD", 1.5), ("triton_fused", 1.5)]

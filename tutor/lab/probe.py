@@ -16,7 +16,8 @@ import functools
 import json
 import logging
 import re
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,12 +82,14 @@ def generated(function: Callable[..., Any], *examples: torch.Tensor) -> Callable
     return run
 
 
-def compiled_anew() -> contextlib.AbstractContextManager[Any]:
+@contextlib.contextmanager
+def compiled_anew() -> Iterator[None]:
     """While this is entered, Inductor takes nothing that was generated before from its caches."""
     from torch._inductor import config
 
-    patched: contextlib.AbstractContextManager[Any] = config.patch(force_disable_caches=True)
-    return patched
+    with warnings.catch_warnings(), config.patch(force_disable_caches=True):
+        warnings.filterwarnings("ignore", "dynamo_pgo force disabled")  # It is no more than what was asked for.
+        yield
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 import time
+import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict
@@ -105,15 +106,30 @@ def trace(call: Side, device: str) -> list[Any]:
     from torch.profiler import ProfilerActivity, profile, record_function
 
     kinds = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if device == "cuda" else [])]
-    with profile(activities=kinds) as seen:
-        call()
-        settle(device)
-        with record_function(CALL):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*Profiler clears events at the end of each cycle")  # There is one cycle.
+        with profile(activities=kinds) as seen:
             call()
-        settle(device)
-    events = list(seen.events())
+            settle(device)
+            with record_function(CALL):
+                call()
+            settle(device)
+    return of_call(list(seen.events()))
+
+
+def of_call(events: Sequence[Any]) -> list[Any]:
+    """The events from the start of CALL on, without brackets.
+
+    A region that was named on the CPU shows up on the GPU's side again, around its kernels. Names alone do not tell it
+    from work: a kernel of Triton's has the name of the CPU's event that launches it.
+    """
     began = min(event.time_range.start for event in events if event.name == CALL)
-    return [event for event in events if event.time_range.start >= began]
+    return [event for event in events if event.time_range.start >= began and not _is_bracket(event)]
+
+
+def _is_bracket(event: Any) -> bool:
+    named = event.name == CALL or bool(getattr(event, "is_user_annotation", False))
+    return event.device_type.name == "CUDA" and named
 
 
 def kernels(call: Side) -> list[tuple[str, float]]:
@@ -122,16 +138,10 @@ def kernels(call: Side) -> list[tuple[str, float]]:
 
 
 def gpu_work(events: Sequence[Any]) -> list[tuple[str, float]]:
-    """What a GPU did in these events, copies and fills too, in order: name and microseconds."""
-    found = [event for event in events if event.device_type.name == "CUDA" and not _is_bracket(event)]
+    """What a GPU did in a trace, copies and fills too, in order: name and microseconds."""
+    found = [event for event in events if event.device_type.name == "CUDA"]
     found.sort(key=lambda event: event.time_range.start)
     return [(event.name, float(event.time_range.elapsed_us())) for event in found]
-
-
-def _is_bracket(event: Any) -> bool:
-    """A region that was named on the CPU shows up on the GPU's side again, around its kernels. Names alone do not tell
-    it from work: a kernel of Triton's has the name of the CPU's event that launches it."""
-    return event.name == CALL or bool(getattr(event, "is_user_annotation", False))
 
 
 def settle(device: str) -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tutor.lab.child import Lab
 
 LAYERS, WIDTH, LARGE = 12, 256, 1 << 19
-#: Columns of a drawn timeline, which fits a terminal of 80.
-COLUMNS = 74
+#: Columns of a drawn timeline, which fits the Lab beside the lesson on a terminal of 120.
+COLUMNS = 60
 
 
 def block(x: torch.Tensor, b: torch.Tensor, w: torch.Tensor, g: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
@@ -33,14 +33,14 @@ def inputs(size: tuple[int, ...], device: str) -> list[torch.Tensor]:
     return [torch.randn(s, device=device, dtype=kind) for s in (size, size[-1:], size[-1:], size[-1:], size)]
 
 
-def show_timeline(lab: Lab, name: str, side: Callable[[], object]) -> None:
+def show_timeline(lab: Lab, series: str, name: str, side: Callable[[], object]) -> None:
     """Print one call's timeline and say what can be counted in it; a profiled CPU is slower than one that is not."""
     events = lab.trace(side)
     seen = timeline.activity_of(events, "the call")
     print(name)
     print("\n".join(timeline.draw(seen, COLUMNS)), flush=True)
     values = {"launches": len(seen.launches), "gpu_busy": round(seen.busy_share(), 3), "gaps": len(seen.gaps())}
-    lab.observe("timeline", values, call=name, why="timeline")
+    lab.observe(series, values, call=name, why="timeline")
 
 
 def run(lab: Lab) -> None:
@@ -61,6 +61,8 @@ def run(lab: Lab) -> None:
             x = torch.randn(rows, WIDTH, device=lab.device, dtype=torch.bfloat16)
             taken = lab.race({"eager": lambda: model(x)}, n=30 if rows == LARGE else 300, clock="caller")  # noqa: B023
             kernels = sum(us for _name, us in lab.kernels(lambda: model(x)))  # noqa: B023
+            if series == "control":
+                show_timeline(lab, "filled", f"eager, ({rows}, {WIDTH})", lambda: model(x))  # noqa: B023
             share = kernels / taken["eager"]["p50"]
             lab.observe(
                 series,
@@ -80,7 +82,7 @@ def run(lab: Lab) -> None:
         values = {f"{name}_us": spread for name, spread in us.items()}
         lab.observe("mlp", values, call=f"(8, {WIDTH})", ask="mlp", answer=int(slower), why="wrapper")
         for name, side in {"eager": model, **sides}.items():
-            show_timeline(lab, name, partial(side, x))
+            show_timeline(lab, "timeline", name, partial(side, x))
         large = inputs((16, 2048, 4096), lab.device)
         torch.compiler.reset()
         default = torch.compile(block, dynamic=False)

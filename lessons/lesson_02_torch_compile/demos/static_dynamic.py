@@ -84,8 +84,9 @@ def size_guard(guards: str) -> str:
     return found[0] if found else ""
 
 
-#: Lines of generated code in which a size, a bound or a hint to the compiler stands.
-TELLING = re.compile(r"numel|size_hints|\bks\d|\bs\d+\b|for\(|divisib|signature")
+#: Lines of generated code in which a size or a bound stands, and those that only pass them on.
+TELLING = re.compile(r"numel|size_hints|\bks\d|\bs\d+\b|for\(")
+PASSING = ("#", "def ", "triton_meta", "inductor_meta", "extern ")
 
 
 def differing(static: str, dynamic: str, most: int = 8) -> tuple[list[str], list[str]]:
@@ -95,5 +96,5 @@ def differing(static: str, dynamic: str, most: int = 8) -> tuple[list[str], list
 
 
 def _telling(lines: list[str], known: set[str]) -> list[str]:
-    new = (line for line in lines if line not in known and not line.startswith("#"))
+    new = (line for line in lines if line not in known and not line.startswith(PASSING))
     return [line[:200] for line in new if TELLING.search(line)]

@@ -53,25 +53,19 @@ class Activity(NamedTuple):
 
 
 def activity_of(events: Iterable[Any], call: str) -> Activity:
-    """The activity in torch's profiler events, of which the one named `call` is the call itself.
+    """The activity in a trace: torch's profiler events, of which the one named `call` is the call itself.
 
-    An event has `name`, `device_type.name` and `time_range.start` and `.end` in microseconds. A region that was named
-    on the CPU shows up on the GPU's side again, as a bracket around its kernels; a kernel of Triton's has the name of
-    the CPU's own event that launches it, and is work.
+    An event has `name`, `device_type.name` and `time_range.start` and `.end` in microseconds. All that is told of the
+    GPU is work.
     """
     seen = list(events)
     on_cpu = [event for event in seen if event.device_type.name == "CPU"]
-    on_gpu = [event for event in seen if event.device_type.name == "CUDA" and not _is_bracket(event, call)]
+    on_gpu = [event for event in seen if event.device_type.name == "CUDA"]
     return Activity(
         cpu=[_span(event) for event in on_cpu if event.name == call],
         launches=sorted(event.time_range.start for event in on_cpu if _launches(event.name)),
         gpu=sorted(_span(event) for event in on_gpu),
     )
-
-
-
-def _is_bracket(event: Any, call: str) -> bool:
-    return event.name == call or bool(getattr(event, "is_user_annotation", False))
 
 
 def _span(event: Any) -> Span:
