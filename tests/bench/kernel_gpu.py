@@ -19,6 +19,7 @@ from tutor.fused import run, source
 from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.run import Device
 from tutor.model import Ending, Message
+from tutor.strings import say
 
 DEMOS = ROOT / "lessons" / "lesson_02_torch_compile" / "demos"
 
@@ -38,7 +39,12 @@ def judged(text: str, device: Device, timed: Sequence[tuple[int, int]]) -> run.J
 
 def _facts(one: run.Judgement) -> dict[str, Any]:
     args = {name: str(value)[:200] for name, value in one.message.args.items()}
-    return {"ending": str(one.ending.value), "why": one.message.key, "args": args, "case": one.case}
+    return {
+        "ending": str(one.ending.value),
+        "why": one.message.key,
+        "args": args,
+        "case": say("en", one.case) if one.case else None,
+    }
 
 
 def main() -> int:

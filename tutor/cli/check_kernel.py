@@ -76,7 +76,12 @@ def _text(context: Context, asked: str) -> str:
 def _tell(found: fused.Judgement, evidence: str | None, out: Output) -> None:
     if out.as_json:
         told = {"schema": 1, "command": "check", "exercise": "fused_kernel", "ending": str(found.ending.value)}
-        facts = {"message": out.say(found.message), "why": found.message.key, "case": found.case, "ulps": found.ulps}
+        facts = {
+            "message": out.say(found.message),
+            "why": found.message.key,
+            "case": out.say(found.case) if found.case else None,
+            "ulps": found.ulps,
+        }
         out.emit(
             {
                 **told,
@@ -91,7 +96,7 @@ def _tell(found: fused.Judgement, evidence: str | None, out: Output) -> None:
     word = out.text(f"cli.word-{found.ending}") + "  " if isinstance(found.ending, Ending) else ""
     out.result(word + out.say(found.message))
     if found.case is not None:
-        out.result("  " + out.text("kernel.case", case=found.case))
+        out.result("  " + out.text("kernel.case", case=out.say(found.case)))
     if found.ending is Ending.BROKE:
         out.result(out.text("cli.check-broke"))
     for row in found.timed:

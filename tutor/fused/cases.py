@@ -14,6 +14,8 @@ from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tutor.model import Message
+
 EPS = 1e-5
 #: bf16 bits: around every tensor, and in an output that was not written yet.
 CANARY, UNWRITTEN = 0x7FA5, 0x7FC3
@@ -60,10 +62,15 @@ class Case:
     memory: dict[str, array[int]]
 
     @property
-    def call(self) -> str:
-        aligned = "" if set(self.starts.values()) == {GUARD} else ", not aligned to 16 bytes"
-        strides = ", ".join(map(str, self.strides))
-        return f"{self.kind}: bf16[{self.rows}, {self.hidden}], row strides {strides}{aligned}"
+    def call(self) -> Message:
+        """The call in words: what its values are, its shape, its strides, and how far behind 16 bytes tensors begin."""
+        starts = [self.starts[name] - GUARD for name in TENSORS]
+        fields = {
+            "shape": f"bf16[{self.rows}, {self.hidden}]",
+            "strides": ", ".join(map(str, self.strides)),
+            "starts": ", ".join(map(str, starts)) if any(starts) else "0",
+        }
+        return Message(f"kernel.call-{self.kind}", fields)
 
     def at(self, name: str, row: int, column: int) -> int:
         """Where an element is in its tensor's memory."""
@@ -81,12 +88,12 @@ class Case:
 #: A large mean is one value, and now and then the next that bf16 has: E[v^2] - mean^2 loses the deviation in float32.
 _KINDS = {
     "usual": (0.0, 1.0),
-    "tail of GELU": (-3.5, 0.25),
-    "nearly equal rows": (-1.0, 0.01),
-    "large mean": (1000.0, 0.0),
-    "large values": (0.0, 1000.0),
-    "tiny values": (0.0, 1e-4),
-    "not finite": (0.0, 1.0),
+    "tail": (-3.5, 0.25),
+    "equal": (-1.0, 0.01),
+    "mean": (1000.0, 0.0),
+    "large": (0.0, 1000.0),
+    "tiny": (0.0, 1e-4),
+    "not-finite": (0.0, 1.0),
     "empty": (0.0, 1.0),
 }
 
@@ -130,7 +137,7 @@ def _case(rng: random.Random, kind: str, rows: int, hidden: int, *, apart: bool,
             at = start + line * stride
             memory[name][at : at + hidden] = row
     case = Case(kind, rows, hidden, strides, starts, memory)
-    if kind == "not finite":
+    if kind == "not-finite":
         memory["x"][case.at("x", 0, rng.randrange(hidden))] = rng.choice((0x7FC0, 0x7F80))
         memory["residual"][case.at("residual", 1, rng.randrange(hidden))] = rng.choice((0x7F80, 0xFF80))
     return case

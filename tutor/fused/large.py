@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tutor.fused import cases, exact
 from tutor.fused.exact import Wrong
+from tutor.model import Message
 
 #: What holds for every call, numbered as the worker does; x of call n is stream FIRST_X + n.
 STREAMS = {"bias": 0, "weight": 1, "shift": 2, "residual": 3}
@@ -29,8 +30,13 @@ class Large:
     timed: bool = False
 
     @property
-    def call(self) -> str:
+    def shape(self) -> str:
         return f"bf16[{self.rows}, {self.hidden}]"
+
+    @property
+    def call(self) -> Message:
+        """The call in words."""
+        return Message("kernel.call-size", {"shape": self.shape})
 
 
 def draw(

@@ -33,7 +33,7 @@ class Judgement:
 
     ending: Ending | Outcome
     message: Message
-    case: str | None = None
+    case: Message | None = None
     ulps: float | None = None
     calls: int = 0
     timed: list[dict[str, Any]] = field(default_factory=list)
@@ -168,7 +168,11 @@ def _judged(asked: Asked, said: Sequence[Mapping[str, Any]], device: str) -> Jud
         elif series == "died":  # Only the kernel touches memory by address.
             stopped = Judgement(Ending.FAILED, Message("kernel.died", {"signal": int(values["signal"])}))
         elif series == "stray":
-            where = drawn[int(values["call"])].call if values["call"] is not None else str(each["call"])
+            where = (
+                drawn[int(values["call"])].call
+                if values["call"] is not None
+                else Message("kernel.call-size", {"shape": str(each["call"])})
+            )
             fields: dict[str, str | int | float] = {"name": str(values["name"]), "bytes": abs(int(values["bytes"]))}
             stopped = Judgement(Ending.FAILED, Message("kernel.wrong-stray", fields), where)
     # A call that came out wrong explains more than what stopped the run later.
@@ -183,7 +187,7 @@ def _judged(asked: Asked, said: Sequence[Mapping[str, Any]], device: str) -> Jud
     if sorted(after) != list(range(len(drawn))):
         raise ValueError(f"{len(after)} calls of {len(drawn)}")
     for size in asked.large["cuda" if device == "cuda" else "cpu"]:
-        found = _large(asked, size, [each for each in said if each["call"] == size.call], device)
+        found = _large(asked, size, [each for each in said if each["call"] == size.shape], device)
         if found is not None:
             return found
     timed = _timed(said)
@@ -200,7 +204,7 @@ def _large(asked: Asked, size: Large, said: Sequence[Mapping[str, Any]], device:
         if each["series"] == "row"
     }
     if len(whole) != 1 or set(rows) != set(size.samples):
-        raise ValueError(f"{len(rows)} rows of {size.call}")
+        raise ValueError(f"{len(rows)} rows of {size.shape}")
     if not whole[0]["same"]:
         return Judgement(Ending.FAILED, Message("kernel.wrong-input", {"name": "x"}), size.call)
     if whole[0]["unwritten"]:
@@ -236,10 +240,19 @@ def _kept(record: Mapping[str, Any], found: Judgement, text: str) -> dict[str, A
         if name in ("timed", "large", "raised", "died", "stray")
     }
     verdict = {
-        **{"ending": [str(found.ending.value)], "case": [found.case], "ulps": [found.ulps], "calls": [found.calls]},
-        **{"message": [json.dumps(protocol.as_json(found.message))], "text": [source.digest(text)]},
+        **{
+            "ending": [str(found.ending.value)],
+            "case": [_text(found.case)],
+            "ulps": [found.ulps],
+            "calls": [found.calls],
+        },
+        **{"message": [_text(found.message)], "text": [source.digest(text)]},
     }
     return {**kept, "observed": {**observed, "verdict": verdict}}
+
+
+def _text(message: Message | None) -> str | None:
+    return json.dumps(protocol.as_json(message)) if message is not None else None
 
 
 def remembered(record: Mapping[str, Any], text: str) -> Judgement | None:
@@ -256,7 +269,7 @@ def remembered(record: Mapping[str, Any], text: str) -> Judgement | None:
     return Judgement(
         Ending(verdict["ending"][0]),
         protocol.message(json.loads(verdict["message"][0])),
-        verdict["case"][0],
+        protocol.message(json.loads(verdict["case"][0])) if verdict["case"][0] is not None else None,
         verdict["ulps"][0],
         verdict["calls"][0],
         _timed(said),

@@ -40,8 +40,6 @@ from tutor.ui.widgets.lines_view import LinesView
 LOOK_S = 1.0
 #: Columns that the code moves sideways at a time, rows that it keeps when a verdict is long, lines of output kept.
 STEP, CODE_ROWS, SAID = 16, 7, 6
-#: Where the learner's choice of a device is kept, and what there is to choose.
-SETTING, DEVICES = "exercise_device", ("auto", "cpu")
 
 
 class ExerciseView(LabView):
@@ -102,7 +100,7 @@ class ExerciseView(LabView):
         if not self.own.exists or stamp == self._stamp:
             return
         self._stamp = stamp
-        before, had = self.text, self.found is not None
+        before, had = self.text, view.is_verdict(self.found)
         try:
             self.text, self.problem = self.own.read(), None
         except OwnError as error:
@@ -129,16 +127,10 @@ class ExerciseView(LabView):
     def running(self) -> bool:
         return self.judging or super().running
 
-    @property
-    def device(self) -> str:
-        """Where to judge: the learner's choice here, else what the settings say."""
-        chosen = self.store.progress.settings.get(SETTING)
-        return "cpu" if chosen == "cpu" else self.tutor.context.settings.device
-
     def _where(self) -> str:
         box = self.tutor.box
         gpu = None if box is None else box.gpu is not None
-        return view.where_words(self.device, gpu, self.store.lang)
+        return view.where_words(self.tutor.context.device, gpu, self.store.lang)
 
     def title(self) -> list[Part]:
         return [(self.words("title"), "title"), ("   " + self.words("no-points"), "muted")]
@@ -182,20 +174,17 @@ class ExerciseView(LabView):
             return False
         if command in ("run", "look_inside"):
             return not self.running and self.problem is None
-        if command == "value":
-            box = self.tutor.box
-            return not self.running and box is not None and box.gpu is not None
         if command in ("editor", "reset", "undo"):
             return True
         return super().can(command)
 
     def act_words(self) -> str:
-        return self.words("whole" if self.found is not None else "edit")
+        return self.words("whole" if view.is_verdict(self.found) else "edit")
 
     def do_act(self) -> None:
         """The whole verdict on a page of its own; without one, into the file."""
         found, evidence, said = self.found, self.evidence, list(self._output)
-        if found is None:
+        if found is None or not view.is_verdict(found):
             self.do_editor()
             return
         self.tutor.show_lines(
@@ -210,17 +199,6 @@ class ExerciseView(LabView):
     def do_shift_right(self) -> None:
         self.shift += STEP
         self.refill()
-
-    def do_value(self) -> bool:
-        """The other device, where there are two."""
-        if not self.can("value"):
-            return False
-        now = self.store.progress.settings.get(SETTING)
-        self.store.record("setting", name=SETTING, value=DEVICES[0 if now == DEVICES[1] else 1])
-        self.say(self._where())
-        self.refill()
-        self.changed()
-        return True
 
     def do_editor(self) -> None:
         if not self.own.exists:
@@ -287,7 +265,8 @@ class ExerciseView(LabView):
         self.judging, self._stopped, self.said = True, False, ""
         self.found = self.evidence = None
         self._output.clear()
-        judge = partial(self._judge, self.text, self.device)
+        self.say("")
+        judge = partial(self._judge, self.text)
         self._judge_worker = self.run_worker(judge, thread=True, group="lab", exit_on_error=False)
         self.refill()
         return True
@@ -299,22 +278,22 @@ class ExerciseView(LabView):
             return True
         return super().do_stop()
 
-    def _judge(self, text: str, device: str) -> None:
+    def _judge(self, text: str) -> None:
         """In a thread: draw inputs, run, judge."""
         asked = fused.ask(text, demos=self.store.lesson.folder / "demos")
         if isinstance(asked, Judgement):
             self.post_message(self.Judged(text, asked))
             return
-        run = self.app.call_from_thread(self._begin, asked, device)
+        run = self.app.call_from_thread(self._begin, asked)
         if run is not None:
             self.post_message(self.Judged(text, fused.finish(asked, run, self._hear)))
 
-    def _begin(self, asked: Asked, device: str) -> Run | None:
+    def _begin(self, asked: Asked) -> Run | None:
         """Start the run; None when it was stopped before, or another one got ahead of it."""
         run = None
         if not self._stopped:
             try:
-                run = self.run = self.host.start(task("fused"), device=device, params=asked.params)
+                run = self.run = self.host.start(task("fused"), params=asked.params)
             except LabBusy:
                 self.say(self.tr("lab_busy"))
         if run is None:
@@ -348,6 +327,7 @@ class ExerciseView(LabView):
         self.look()
         if source.digest(event.text) == source.digest(self.text) and self.problem is None:
             self.found, self.evidence = found, evidence
+            self.say("")
             line = view.line_of(found)
             if line:
                 self.body.go(max(0, line - 3))

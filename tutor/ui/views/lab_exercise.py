@@ -53,7 +53,7 @@ def verdict_lines(found: Judgement, evidence: str | None, said: Sequence[str], l
     for row in rest[:SAID_ROWS]:
         out.append(Line(crop([("    ", "plain"), (row, "code")], width)))
     if found.case is not None:
-        out += wrap([(text(lang, "kernel.case", case=safe_text(found.case)), "plain")], width, first="  ", rest="  ")
+        out += wrap([(text(lang, "kernel.case", case=say(lang, found.case)), "plain")], width, first="  ", rest="  ")
     if found.ending is Ending.BROKE:
         out += wrap([(text(lang, "ui.broke_costs_nothing"), "plain")], width, first="  ", rest="  ")
         out += [Line(crop([("  " + safe_text(row), "muted")], width)) for row in said]
@@ -87,7 +87,7 @@ def _next_step(found: Judgement, lang: Lang) -> str:
     if found.ending not in (Ending.FAILED, Ending.PASSED):
         return ""
     kind = found.message.key.removeprefix("kernel.")
-    if kind == "wrong-outside" and found.case is not None and found.case.startswith("empty"):
+    if kind == "wrong-outside" and found.case is not None and found.case.key == "kernel.call-empty":
         kind = "empty"
     return text(lang, f"exercise.try-{kind}") if kind in TRIES else ""
 
@@ -159,6 +159,6 @@ def _tail(path: str, room: int) -> str:
     return path if len(path) <= room else ".." + path[-max(1, room - 2) :]
 
 
-def ended_well(found: Judgement) -> bool:
+def is_verdict(found: Judgement | None) -> bool:
     """Whether there is a verdict at all, and not only a reason why there is none."""
-    return found.ending not in (Outcome.UNAVAILABLE, Outcome.CANCELLED)
+    return found is not None and found.ending not in (Outcome.UNAVAILABLE, Outcome.CANCELLED)
