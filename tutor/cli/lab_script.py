@@ -72,7 +72,7 @@ def _command(context: Context, script: list[str], out: Output) -> list[str]:
         if not path.exists():
             raise Stop("cli.file-missing", path=str(path))
         if path.is_dir() and not (path / "__main__.py").is_file():
-            raise Stop("cli.file-folder", path=str(path))
+            raise Stop("trace.script-folder", path=str(path))
     try:
         found = interpreter.find(context.settings.python)
     except interpreter.InterpreterError as error:
@@ -141,7 +141,9 @@ def _signals() -> Iterator[_PassOn]:
         """Only until they are blocked."""
 
     pass_on = _PassOn()
-    before = {number: signal.signal(number, ignored) for number in _PASSED_ON}
+    # What is ignored, as by nohup, stays so for the program too.
+    heard = [number for number in _PASSED_ON if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, ignored) for number in heard}
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         yield pass_on
@@ -322,16 +324,17 @@ def _conclude(watched: _Watched, code: int, seconds: float, kept: Path | None, o
     else:
         out.result()
         out.result(ended)
+        lines = trace_text.Lines(out)
         if job.processes:
-            lab_trace.span(job, trace_text.Lines(out), out)
+            lab_trace.span(job, lines, out)
             lab_trace.conclude(job, out, unreadable)
         else:
-            out.result(out.text("trace.script-nothing"))
+            lines.say(out.text("trace.script-nothing"))
             for variable in _OFF:
                 if os.environ.get(variable) == "1":
-                    out.result(out.text("trace.script-disabled", variable=variable, value="1"))
+                    lines.say(out.text("trace.script-disabled", variable=variable, value="1"))
         if kept is not None:
-            out.result(out.text("trace.script-kept", path=str(kept)))
+            lines.say(out.text("trace.script-kept", path=str(kept)))
     if _interrupted(code):
         return Exit.INTERRUPTED
     return Exit.GOOD if code == 0 else Exit.FAILS

@@ -74,7 +74,7 @@ def _find(path: Path) -> Found:
 
 def _head(path: str, found: Found, job: Job, out: Output) -> None:
     versions = sorted({process.facts.torch for process in job.processes.values() if process.facts.torch})
-    size = f"{found.size / 1e6:.1f}"
+    size = f"{found.size / 1e6:.1f} MB" if found.size >= 1e6 else f"{found.size / 1e3:.0f} KB"
     torch = ", ".join(versions[:3]) or out.text("trace.torch-unsaid")
     lines = trace_text.Lines(out)
     lines.say(out.text("trace.head", path=path, files=len(found.files), size=size, torch=torch))

@@ -73,9 +73,9 @@ class Break(NamedTuple):
 
 
 _FILE_LINE = re.compile(
-    r'^[ \t]*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<fn>\S+))?\n(?:\s+(?P<text>\S.*))?', re.M
+    r'^[ \t]*File "(?P<file>[^"]+)", line (?P<line>\d{1,9})\b(?:, in (?P<fn>\S+))?\n(?:\s+(?P<text>\S.*))?', re.M
 )
-_HEADLINE = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d+)$", re.M)
+_HEADLINE = re.compile(r"^Graph break in user code at (?P<file>.+?):(?P<line>\d{1,9})$", re.M)
 _LIBRARY = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3\.\d+[/\\]|<frozen |<eval_with_key>|<string>"
 )

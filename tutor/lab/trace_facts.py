@@ -26,6 +26,8 @@ Event = dict[str, Any]
 TEXT_MAX, STRINGS_MAX, FLIGHT_MAX, NUMBERS_MAX = 2000, 100_000, 1000, 20_000
 #: Reasons of one recompile, line numbers of one graph, collectives of one process.
 REASONS_MAX, LINES_MAX, COLLECTIVES_MAX = 64, 200, 2000
+#: Breaks of one compilation.
+BREAKS_MAX = 50
 #: Entries a function may have where the trace does not say: torch's own default.
 LIMIT = 8
 
@@ -64,6 +66,8 @@ class _Flight:
     started: bool = False
     called: str = ""
     breaks: list[tuple[Break, list[str]]] = field(default_factory=list)
+    failed: Break | None = None
+    """Where in the user's code it failed, without a reason: that comes with the metrics."""
     reasons: list[str] = field(default_factory=list)
     has_graph: bool = False
     symbolic: bool = False
@@ -128,9 +132,7 @@ class Facts:
             case "dynamo_graph_break_reason":
                 yield from self._break(name, record)
             case "dynamo_error":
-                flight = self._flight(name)
-                if not flight.breaks:
-                    flight.breaks += _error_place(record.payload)
+                self._flight(name).failed = _failed(record.payload)
             case "dynamo_output_graph":
                 flight = self._flight(name)
                 flight.has_graph = True
@@ -202,14 +204,14 @@ class Facts:
                 self._frames[key] = frame
 
     def _break(self, name: str, record: Record) -> Iterator[Event]:
-        told = read_break(record.payload)
+        told = _clipped(read_break(record.payload))
         hints = _HINT.findall(record.payload)[:3]
         flight = self._flight(name)
         if told.whole_frame and not flight.started:  # Up to torch 2.12 it is told after the frame was given up.
             self._flights.pop(name, None)
             yield from self._broke(name, self._frame_of(name), record.at, told, hints, whole=True)
-        else:
-            flight.breaks = [each for each in flight.breaks if each[0].reason] + [(told, hints)]
+        elif len(flight.breaks) < BREAKS_MAX:
+            flight.breaks.append((told, hints))
 
     def _broke(self, name: str, frame: Frame, at: str, one: Break, hints: list[str], *, whole: bool) -> Iterator[Event]:
         """A break is told again by every frame that it goes through, and by every recompile: once is enough."""
@@ -219,7 +221,7 @@ class Facts:
         if key in self._told or len(self._told) < NUMBERS_MAX:
             self._told[key] = whole
             about = {**_about(name, frame), "file": one.file, "line": one.line}
-            texts = {"text": one.text[:TEXT_MAX], "reason": one.reason[:TEXT_MAX], "hints": hints}
+            texts = {"text": one.text, "reason": one.reason, "hints": hints}
             yield self._event("break", at, **about, **texts, whole_frame_eager=whole)
 
     def _done(self, name: str, at: str, said: Mapping[str, Any]) -> Iterator[Event]:
@@ -240,7 +242,7 @@ class Facts:
         seconds = _seconds(said)
         about = {**_about(name, flight.frame), "seconds": seconds, "phases": _phases(said, seconds)}
         unsupported = failed.endswith("Unsupported")
-        told = [each for each in flight.breaks if each[0].reason]
+        told = flight.breaks
         gave_up = unsupported and not told
         if gave_up and not limit:
             told = [(_told_in_passing(flight, why, said), _HINT.findall(why)[:3])]
@@ -317,8 +319,7 @@ class Facts:
             if again is not None:
                 yield again
             for one, hints in flight.breaks:
-                if one.reason:
-                    yield from self._broke(name, flight.frame, self.last, one, hints, whole=one.whole_frame)
+                yield from self._broke(name, flight.frame, self.last, one, hints, whole=one.whole_frame)
             if flight.started:
                 yield self._event("unfinished", self.last, **_about(name, flight.frame))
         self._flights.clear()
@@ -432,16 +433,20 @@ def _sides(reason: reasons.Reason) -> str:
     return f"{reason.about} {reason.was} -> {reason.now}" if reason.was and reason.now else reason.text
 
 
-def _error_place(payload: str) -> list[tuple[Break, list[str]]]:
-    """Where in the user's code a compilation failed, without a reason yet: that is in the metrics which follow."""
+def _failed(payload: str) -> Break | None:
     found = list(_USER_CODE.finditer(payload.rpartition("from user code:")[2]))
     own = [match for match in found if not is_library(match["file"])] or found
-    return [(Break(m["file"], int(m["line"]), m["text"].strip(), "", False), []) for m in own[-1:]]
+    return _clipped(Break(own[-1]["file"], int(own[-1]["line"]), own[-1]["text"].strip(), "", False)) if own else None
+
+
+def _clipped(one: Break) -> Break:
+    """A break whose texts are bounded."""
+    return Break(one.file[:TEXT_MAX], one.line, one.text[:TEXT_MAX], one.reason[:TEXT_MAX], one.whole_frame)
 
 
 def _told_in_passing(flight: _Flight, why: str, said: Mapping[str, Any]) -> Break:
     """A break that only the metrics tell of: under `fullgraph`, and up to torch 2.12 in a `try`."""
-    place = flight.breaks[0][0] if flight.breaks else None
+    place = flight.failed
     file = place.file if place else _text(said.get("fail_user_frame_filename"))
     line = place.line if place else _whole(said.get("fail_user_frame_lineno")) or 0
     return Break(file or flight.frame.file, line, place.text if place else "", _headline(why), False)

@@ -59,7 +59,8 @@ KNOWN = READ | {
 
 _HEAD = re.compile(rb"[A-Z](\d{4}) (\d\d:\d\d:\d\d\.\d{1,9}) (\d{1,19}) [^\n]{1,4096}?:\d{1,9}\] (?=\{)")
 _KIND = re.compile(rb'\{"([A-Za-z0-9_.-]{1,100})": ?(?:\{"name": ?"([^"\\]{1,200})")?')
-_BOUNDARY = re.compile(rb"\n(?!\t)")
+#: A record ends before a line that has no tab; blank lines belong to what stands before them.
+_BOUNDARY = re.compile(rb"\n(?![\t\n])")
 
 
 class Record(NamedTuple):
@@ -95,7 +96,7 @@ class Reader:
         data = self._held + data
         self._held = b""
         if data.endswith(b"\n"):
-            data, self._held = data[:-1], b"\n"
+            data, self._held = data.rstrip(b"\n"), b"\n"
         start = 0
         while True:
             found = _BOUNDARY.search(data, start)
@@ -162,8 +163,10 @@ class Reader:
         kind, name = _names(named)
         if kind in self.kinds or len(self.kinds) < KINDS_MAX:
             self.kinds[kind] += 1
+        if kind == "artifact" and not name:
+            return damaged
         if kind not in READ or (kind == "artifact" and name not in ARTIFACTS):
-            return None
+            return None if whole else damaged
         if wrong == "long" and not had_body:
             return damaged._replace(damage="long")
         try:
@@ -177,7 +180,7 @@ class Reader:
             if wants is not None and not had_body and not whole:
                 wrong = "cut"
             return Record(kind, name, meta, "", int(process), at, wrong)
-        raw = body.replace(b"\n\t", b"\n")[1:]
+        raw = body.rstrip(b"\n").replace(b"\n\t", b"\n")[1:]
         if wrong is None and hashlib.md5(raw, usedforsecurity=False).hexdigest() != wants:
             wrong = "payload" if whole else "cut"
         return Record(kind, name, meta, raw.decode("utf-8", "backslashreplace"), int(process), at, wrong)
