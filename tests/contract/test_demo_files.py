@@ -22,6 +22,7 @@ CLAIMS = {claim.id: claim for lesson in LESSONS for claim in lesson.claims.value
 CHILDREN = [ROOT / "tutor" / "lab" / f"{name}.py" for name in ("parent", "child", "gpus", "machine", "probe", "timing")]
 OLDEST = (3, 10)
 
+
 def texts(demo: Demo) -> Iterator[str]:
     for both in (demo.title, demo.shows, demo.question, *demo.why.values()):
         yield both.zh
@@ -129,6 +130,35 @@ def test_a_control_that_comes_out_the_wrong_way_proves_nothing(demo: Demo, claim
         gone = {**observed, series: {key: value for key, value in observed[series].items() if key != name}}
         judged = verdicts.judge(demo.verdicts[claim], gone)
         assert (judged.verdict, judged.because.key) == (Verdict.BROKE, "lab.because-missing")
+
+
+def otherwise(observed: dict[str, Any], rule: str) -> Iterator[dict[str, Any]]:
+    """The observations with what a rule looks at changed: far up, far down, a little, to what it is compared with."""
+    place, _, operand = rule.removeprefix("some ").split(maxsplit=2)
+    series, name, *_ = place.split(".")
+    seen = observed.get(series, {}).get(name, [])
+    changes = [[spoiled(value, True) for value in seen], [spoiled(value, False) for value in seen]]
+    changes.append([value / 20 if type(value) in (int, float) else value for value in seen])
+    other, _, column = operand.partition(".")
+    changes.append(observed.get(other, {}).get(column, seen))
+    for values in changes:
+        yield {**observed, series: {**observed[series], name: values}}
+
+
+@pytest.mark.parametrize(
+    ("demo", "claim"),
+    [(demo, claim) for demo in DEMOS for claim in demo.claims],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_a_claim_can_come_out_otherwise(demo: Demo, claim: str) -> None:
+    """By the recorded runs, with a value that its verdict rests on changed: a rule that cannot fail is none."""
+    rules = demo.verdicts[claim]
+    for path in demo.recorded:
+        result = next(event for event in transcripts.replay(demo, path) if event["event"] == "result")
+        rests_on = [rule for verdict, wanted in rules.items() if verdict != "control" for rule in wanted]
+        changed = [each for rule in rests_on for each in otherwise(result["observed"], rule)]
+        found = {verdicts.judge(rules, observed).verdict.value for observed in [result["observed"], *changed]}
+        assert len(found - {"broke"}) > 1 or found - {"broke"} == {"differs"}, path.name
 
 
 def test_the_table_of_verdicts_is_whole_and_agrees_with_the_lesson() -> None:
