@@ -42,7 +42,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMLINK)
 class ExchangeError(Exception):
     """The class folder cannot be used; `message` says what is wrong and who can mend it."""
 
-    def __init__(self, key: str, /, **fields: str | int) -> None:
+    def __init__(self, key: str, /, **fields: str | int | float) -> None:
         super().__init__(key)  # alone, so that it can be pickled
         self.message = Message(key, fields)
 
@@ -50,7 +50,7 @@ class ExchangeError(Exception):
 class Unreadable(Exception):
     """A file that somebody left is not one to be read; `message` says why."""
 
-    def __init__(self, key: str, /, **fields: str | int) -> None:
+    def __init__(self, key: str, /, **fields: str | int | float) -> None:
         super().__init__(key)  # alone, so that it can be pickled
         self.message = Message(key, fields)
 
@@ -90,7 +90,7 @@ class ClassFolder:
             raise ExchangeError("class.no-class", path=str(path)) from None
         except OSError as error:
             raise ExchangeError("class.unusable", path=str(about), why=why(error)) from None
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, RecursionError):
             raise ExchangeError("class.damaged", path=str(about)) from None
 
 
@@ -174,8 +174,17 @@ def dropped(folder: ClassFolder) -> list[Dropped]:
 
 
 def read_stranger(path: bytes, most: int) -> tuple[bytes, os.stat_result]:
-    """A regular file that anybody may have put there, and what the kernel says of it. Raises Unreadable: for a link, a
-    pipe, a device, a folder, a second name of a file, one larger than `most` bytes, one that we may not read."""
+    """As `read_regular`, of a folder that anybody may write to. Raises Unreadable, also for a second name of a file:
+    somebody else's file can get one here."""
+    raw, info = read_regular(path, most)
+    if info.st_nlink != 1:
+        raise Unreadable("class.refuse-hard-link")
+    return raw, info
+
+
+def read_regular(path: bytes, most: int) -> tuple[bytes, os.stat_result]:
+    """A regular file, and what the kernel says of it. Raises Unreadable: for a link, a pipe, a device, a folder, a file
+    larger than `most` bytes, one that we may not read."""
     try:
         info = os.lstat(path)
         if stat.S_ISLNK(info.st_mode):
@@ -187,8 +196,6 @@ def read_stranger(path: bytes, most: int) -> tuple[bytes, os.stat_result]:
             info = os.fstat(fd)
             if not stat.S_ISREG(info.st_mode):
                 raise Unreadable("class.refuse-no-file")
-            if info.st_nlink != 1:  # somebody else's file can get a second name here
-                raise Unreadable("class.refuse-hard-link")
             if info.st_size > most:
                 raise Unreadable("class.refuse-large", size=info.st_size, most=most)
             raw = file.read(most + 1)

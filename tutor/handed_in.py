@@ -6,21 +6,39 @@ import fcntl
 import json
 import os
 import pwd
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tutor import __version__, look_again
-from tutor.exchange import ClassFolder, ExchangeError, Receipt, drop, secret_name
+from tutor.exchange import ClassFolder, ExchangeError, Receipt, Unreadable, drop, read_regular, secret_name
 from tutor.line_file import write_whole
 from tutor.model import Lesson, Message
 from tutor.paths import make_private, why
 from tutor.progress import Progress
 from tutor.session_lock import UNSUPPORTED
 from tutor.submission import Author, body_of, read, seal
+
+if TYPE_CHECKING:
+    from tutor.returned import Feedback
+
+#: The largest note or receipt that is read, bytes.
+NOTE_MAX = 16 << 10
+#: What a receipt's fields look like; its number is a count from 1.
+_FIELDS = {
+    "folder": re.compile(r"/[^\0]*\Z", re.DOTALL),
+    "class_id": re.compile(r".{1,100}\Z", re.DOTALL),
+    "file": re.compile(r"[0-9a-f]{32}\.json\Z"),
+    "sha256": re.compile(r"[0-9a-f]{64}\Z"),
+    "made": re.compile(r"[0-9TZ.:-]{1,40}\Z"),
+    "reply": re.compile(r"[0-9a-f]{32}\Z"),
+}
+NUMBER_MAX = 10**6
+_NAME = re.compile(r"(\d{4,7})\.(receipt|sending)\.json\Z")
 
 
 def myself() -> Author:
@@ -36,26 +54,63 @@ def login_of(uid: int) -> str:
         return f"uid-{uid}"
 
 
-def receipts(state: Path) -> list[Receipt]:
-    """The receipts in the lesson's folder `state`, oldest first. Raises ExchangeError for one that cannot be read.
+class Kept(NamedTuple):
+    """What is kept of the hand-ins: receipts, oldest first, and those that cannot be read."""
 
-    A note of a hand-in that was cut off while it was sent counts as one when the file did get into the inbox.
+    receipts: list[Receipt]
+    damaged: list[Path]
+
+    @property
+    def last(self) -> int:
+        """The largest number that was given, a damaged receipt's by its name; 0 before the first."""
+        damaged = (int(each.name.partition(".")[0]) for each in self.damaged)
+        return max((*(each.number for each in self.receipts), *damaged), default=0)
+
+    @property
+    def notices(self) -> list[Message]:
+        """What the learner should know of what is kept."""
+        return [Message("handin.receipt-damaged", {"path": str(path)}) for path in self.damaged]
+
+
+def kept_in(state: Path) -> Kept:
+    """What the lesson's folder `state` has. A receipt that cannot be read hides no other, and costs no hand-in.
+
+    A note of a hand-in that was cut off while it was sent counts as a receipt when the file did get into the inbox.
     """
-    kept = state / "handed-in"
-    found = [_receipt(path) for path in kept.glob("*.receipt.json")]
-    sending = [_receipt(path) for path in kept.glob("*.sending.json")]
-    found += [each for each in sending if os.path.lexists(Path(each.folder) / "inbox" / each.file)]
-    return sorted(found, key=lambda each: each.number)
+    kept = Kept([], [])
+    for path in sorted(path for path in (state / "handed-in").glob("*.json") if _NAME.match(path.name)):
+        receipt = _receipt(path)
+        if receipt is None:
+            kept.damaged.append(path)
+        elif path.name.endswith(".receipt.json") or os.path.lexists(Path(receipt.folder) / "inbox" / receipt.file):
+            kept.receipts.append(receipt)
+    kept.receipts.sort(key=lambda each: each.number)
+    return kept
 
 
-def _receipt(path: Path) -> Receipt:
+def receipts(state: Path) -> list[Receipt]:
+    """The receipts in the lesson's folder `state`, oldest first."""
+    return kept_in(state).receipts
+
+
+def _receipt(path: Path) -> Receipt | None:
+    """A receipt, None for anything else: the file may be damaged, or have been edited."""
     try:
-        table = json.loads(path.read_bytes())
-        return Receipt(**{name: table[name] for name in Receipt._fields})
-    except OSError as error:
-        raise ExchangeError("class.unusable", path=str(path), why=why(error)) from error
-    except (ValueError, KeyError, TypeError):
-        raise ExchangeError("class.damaged", path=str(path)) from None
+        table = json.loads(read_regular(os.fsencode(path), NOTE_MAX)[0])
+        receipt = Receipt(**{name: table[name] for name in Receipt._fields})
+    except (Unreadable, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    for name, form in _FIELDS.items():
+        value = getattr(receipt, name)
+        if not isinstance(value, str) or not form.match(value):
+            return None
+    return receipt if type(receipt.number) is int and 0 < receipt.number <= NUMBER_MAX else None
+
+
+def unnoted(kept: Sequence[Receipt], progress: Progress) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The last hand-in as an event, where the journal does not know it: whoever sent it was cut off before that."""
+    if kept and kept[-1].number > progress.handed_in:
+        yield "handed_in", {"number": kept[-1].number, "sha256": kept[-1].sha256}
 
 
 class Parcel(NamedTuple):
@@ -71,6 +126,11 @@ def parcel(progress: Progress, lesson: Lesson) -> Parcel:
     body = body_of(progress, lesson, myself(), made="", number=1, reply="", tutor=__version__)
     answers = sum(bool(answer["text"].strip()) for answer in body["answers"].values())
     return Parcel(answers, len(body["evidence"]), len(seal(body)))
+
+
+def class_path(typed: str) -> Path:
+    """A class folder as somebody typed it; a `~` that names nobody stays as it is."""
+    return Path(os.path.expanduser(typed))  # noqa: PTH111  Path.expanduser raises for such a name.
 
 
 def is_for(folder: ClassFolder, lesson: Lesson) -> None:
@@ -114,7 +174,7 @@ def _alone(kept: Path) -> Iterator[None]:
 
 
 def _submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder) -> tuple[Receipt, list[Message]]:
-    number = 1 + max((receipt.number for receipt in receipts(state)), default=0)
+    number = 1 + kept_in(state).last
     made = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     reply = secrets.token_hex(16)
     raw = seal(body_of(progress, lesson, myself(), made=made, number=number, reply=reply, tutor=__version__))
@@ -126,7 +186,7 @@ def _submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder
         write_whole(kept / f"{number:04}.json", raw)
         write_whole(note, json.dumps(receipt.to_data(), indent=1).encode())
     except OSError as error:
-        raise ExchangeError("class.unusable", path=str(kept), why=why(error)) from error
+        raise ExchangeError("handin.not-kept", path=str(kept), why=why(error)) from error
     try:
         notices = drop(folder, receipt.file, raw)
     except ExchangeError:
@@ -147,27 +207,36 @@ def asked(state: Path, receipt: Receipt) -> set[str]:
 def _arrived(state: Path, receipt: Receipt) -> list[Path]:
     """Notes of requests that were cut off while they were sent, and did get into the inbox."""
     inbox = Path(receipt.folder) / "inbox"
-    notes = (state / "handed-in").glob(f"{receipt.number:04}.*.asking")
-    return [path for path in notes if os.path.lexists(inbox / path.read_text("ascii", "replace"))]
+    found = []
+    for path in (state / "handed-in").glob(f"{receipt.number:04}.*.asking"):
+        with suppress(Unreadable):  # no note of ours: it says nothing of what arrived
+            name = read_regular(os.fsencode(path), NOTE_MAX)[0].decode("ascii", "replace")
+            if _FIELDS["file"].match(name) and os.path.lexists(inbox / name):
+                found.append(path)
+    return found
 
 
-def ask(state: Path, receipt: Receipt, lesson: Lesson, question: str, text: str) -> list[Message]:
+def ask(state: Path, found: Feedback, lesson: Lesson, question: str, text: str) -> list[Message]:
     """Ask to look again at a question of a hand-in, once. Returns what the learner should know of the inbox. Raises
     ExchangeError, submission.Unacceptable."""
+    receipt = found.receipt
     raw = look_again.pack(look_again.LookAgain(myself(), lesson.id, receipt.sha256, question, text))
     folder = ClassFolder.open(Path(receipt.folder))
     if folder.id != receipt.class_id:
         raise ExchangeError("handin.other-class", path=receipt.folder)
     kept = state / "handed-in"
-    note = kept / f"{receipt.number:04}.{question}.asking"
+    with _alone(kept):
+        found._replace(asked=frozenset(asked(state, receipt))).check_again(question)
+        return _ask(kept / f"{receipt.number:04}.{question}.asking", folder, raw)
+
+
+def _ask(note: Path, folder: ClassFolder, raw: bytes) -> list[Message]:
     name = secret_name()
     try:
-        if question in asked(state, receipt):
-            raise ExchangeError("handin.ask-twice", question=question)
         write_whole(note.with_suffix(".text"), raw)
         write_whole(note, name.encode())
     except OSError as error:
-        raise ExchangeError("class.unusable", path=str(kept), why=why(error)) from error
+        raise ExchangeError("handin.not-kept", path=str(note.parent), why=why(error)) from error
     try:
         notices = drop(folder, name, raw)
     except ExchangeError:

@@ -123,6 +123,8 @@ class Progress:
     """The last check that the tool itself did not break: points come from this one."""
     best: dict[str, int] = field(default_factory=dict)
     """The most points ever reached, by part (`normal`, `edge`)."""
+    handed_in: int = 0
+    """The number of the last hand-in."""
     regraded: Regraded | None = None
     """What came back for the code of the last hand-in; None before, and again from the next hand-in on."""
     predictions: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -335,7 +337,7 @@ def _weight(state: ClaimState) -> int:
 
 def _handed_in(progress: Progress, _: Event, data: Mapping[str, Any]) -> None:
     """What was final was said of an earlier hand-in, which counts no more."""
-    int(data["number"])
+    progress.handed_in = int(data["number"])
     progress.regraded = None
     for answer in progress.answers.values():
         answer.final = None

@@ -83,7 +83,7 @@ def test_several_users_from_init_to_look_again(place: Path, capfd: pytest.Captur
         score = ("--learner", f"uid-{uid}", "--question", "q1", "--points", "1")
         assert tutor(TEACHER, "class", "score", str(folder), *score).endswith("[0]")
     assert tutor(TEACHER, "class", "feedback", str(folder)).endswith("[0]")
-    assert "q1: 1/2, by an instructor" in tutor(ada, "feedback")
+    assert "Q1: 1/2, by an instructor" in tutor(ada, "feedback")
 
     why = ("look-again", "--question", "q1", "--why", "line 2 names the log")
     assert tutor(ada, *why).endswith("[0]")

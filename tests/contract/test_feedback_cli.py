@@ -47,7 +47,7 @@ def test_from_a_hand_in_to_the_queue_again(
     tutor("class", "score", place, "--learner", ME, "--question", "q1", "--points", "1", "--comment", "see \x1b[2J")
     tutor("class", "feedback", place)
     code, said = tutor("feedback")
-    assert (code, "q1: 1/2, by an instructor" in said, "\x1b" in said) == (0, True, False)
+    assert (code, "Q1: 1/2, by an instructor" in said, "\x1b" in said) == (0, True, False)
     assert "see \\x1b[2J" in said
     parts = {part["id"]: part for part in json.loads(tutor("status", "--json")[1])["parts"]}
     assert (parts["q1"]["giver"], parts["q1"]["who"], parts["q1"]["points"]) == ("final", "instructor", 1)

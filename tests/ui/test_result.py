@@ -48,13 +48,15 @@ async def test_h_asks_where_once_says_what_goes_and_hands_in(box: Box80, tmp_pat
         await learner.until(
             lambda: "Class folder" in learner.text and "is no class folder" in " ".join(learner.text.split())
         )
-        await learner.press("escape", "H")
+        assert learner.text.count("nowhere") > 1, "what was typed stands there to be mended"
+        await learner.press("escape", "H", "ctrl+u")
         await learner.type(str(folder.path))
         await learner.press("enter")
         await learner.until(lambda: "Hand in?" in learner.text)
         await learner.press("n")
         assert list(folder.inbox.iterdir()) == []
-        await learner.press("H")
+        assert "class" not in learner.store.progress.settings, "remembered is where something was handed in"
+        await learner.press("H", "enter")
         await learner.until(lambda: "Hand in?" in learner.text)
         await learner.press("y")
         await learner.until(lambda: "receipt number 1" in learner.text)
@@ -73,7 +75,7 @@ async def test_h_says_what_went_wrong_and_the_screen_goes_on(
     monkeypatch.setattr(handed_in, "drop", full)
     async with box.open() as learner:
         learner.store.record("setting", name="class", value=str(folder.path))
-        await learner.press("7", "H")
+        await learner.press("7", "H", "enter")
         await learner.until(lambda: "Hand in?" in learner.text)
         await learner.press("y")
         await learner.until(lambda: "is full" in learner.text)
@@ -136,20 +138,20 @@ async def test_l_asks_to_look_again_once_for_each_question(box: Box80, tmp_path:
         await learner.press("7")
         await learner.until(lambda: "Hand-in 1: not" in learner.text)
         await learner.press("L")
-        await learner.until(lambda: "normal has no published score" in learner.text)
+        await learner.until(lambda: "code, normal inputs has no published score" in learner.text)
         await learner.press("j", "j", "j", "L")
-        await learner.until(lambda: "Why look again at q1?" in learner.text)
+        await learner.until(lambda: "Why look again at Q1?" in learner.text)
         await learner.press("s", "e", "e", "enter")
         await learner.until(lambda: 'because "see"' in " ".join(learner.text.split()))
         before = set(folder.inbox.iterdir())
         await learner.press("y")
-        await learner.until(lambda: "Your request is with the instructor: q1" in " ".join(learner.text.split()))
+        await learner.until(lambda: "Your request is with the instructor: Q1" in " ".join(learner.text.split()))
         assert len(set(folder.inbox.iterdir()) - before) == 1
         await learner.until(lambda: handed_in.asked(store.journal.folder, receipt) == {"q1"})
         await learner.press("1", "7")
         await learner.until(lambda: "another look" in learner.text or "look again" in learner.text)
         await learner.press("L")
-        await learner.until(lambda: "You have asked about q1 before" in " ".join(learner.text.split()))
+        await learner.until(lambda: "You have asked about Q1 before" in " ".join(learner.text.split()))
         assert len(set(folder.inbox.iterdir()) - before) == 1
 
 

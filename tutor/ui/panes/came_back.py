@@ -1,0 +1,41 @@
+"""What has come back from the class: fetched when the page is opened, shown under the parts of the score."""
+
+from __future__ import annotations
+
+from tutor import returned
+from tutor.handed_in import Kept
+from tutor.model import Message
+from tutor.returned import CameBack
+from tutor.ui.lines import Line
+from tutor.ui.panes.errand import Errand
+from tutor.ui.views.feedback import feedback_lines
+
+
+class Fetch(Errand):
+    """`came` is what was found last; nothing before the first time."""
+
+    came = CameBack(Kept([], []), None)
+
+    def start(self) -> None:
+        """Look, unless the last look has not come back: a folder that does not answer holds one thread."""
+        state = self.store.journal.folder
+        self.send(lambda: returned.look(state), self._came)
+
+    def lines(self, width: int) -> list[Line]:
+        found = self.came.found
+        return feedback_lines(self.store.lesson, found, self.store.lang, width) if found is not None else []
+
+    def refused(self, message: Message) -> None:
+        if self.pane.display:
+            super().refused(message)
+
+    def _came(self, came: CameBack) -> None:
+        self.came = came
+        for notice in came.kept.notices:
+            self.refused(notice)
+        if self.store.journal.read_only is None:
+            for kind, data in came.events(self.store.progress):
+                self.store.record(kind, **data)
+        if self.pane.display:
+            self.pane.refill()
+        self.pane.changed()
