@@ -61,11 +61,11 @@ def judge(
     seen: Callable[[Mapping[str, Any]], None] = lambda _event: None,
     running: Callable[[Run], None] = lambda _run: None,
     rng: random.Random | None = None,
-    timed: Sequence[tuple[int, int]] = TIMED,
+    timed: Sequence[tuple[int, int]] | None = None,
 ) -> Judgement:
     """Judge a file's text. `demos` is the lesson's folder of demos, whose own kernel is timed beside the learner's;
-    `timed` are the shapes [rows, hidden] to time on a GPU; `device` None is the host's own; `seen` hears the lab's
-    events, `running` the run, for whoever wants to cancel it. Raises LabBusy."""
+    `timed` are the shapes [rows, hidden] to time on a GPU, TIMED if None; `device` None is the host's own; `seen` hears
+    the lab's events, `running` the run, for whoever wants to cancel it. Raises LabBusy."""
     asked = ask(text, demos=demos, rng=rng, timed=timed)
     if isinstance(asked, Judgement):
         return asked
@@ -75,7 +75,7 @@ def judge(
 
 
 def ask(
-    text: str, *, demos: Path, rng: random.Random | None = None, timed: Sequence[tuple[int, int]] = TIMED
+    text: str, *, demos: Path, rng: random.Random | None = None, timed: Sequence[tuple[int, int]] | None = None
 ) -> Asked | Judgement:
     """What a run is asked for; a judgement at once for a text that is not run. Takes some 0.2 s."""
     kernel = source.read(text)
@@ -85,7 +85,10 @@ def ask(
     drawn, seed = cases.draw(rng), rng.randrange(1 << 30)
     many = large.draw(rng, *MANY, calls=2, looked_at=2, rows_each=6)
     # Half of the calls are replays of a graph, half are launched.
-    more = [large.draw(rng, *shape, calls=200, looked_at=16, rows_each=2, timed=True) for shape in timed]
+    more = [
+        large.draw(rng, *shape, calls=200, looked_at=16, rows_each=2, timed=True)
+        for shape in (TIMED if timed is None else timed)
+    ]
     sizes = {"cpu": [many], "cuda": [many, *more]}
     params = {
         **{"text": kernel.text, "warps": kernel.num_warps, "max_block": kernel.max_block, "eps": cases.EPS},
