@@ -218,6 +218,8 @@ WRONG = {
     ),
 }
 
+#: What depends on which program is first: on a GPU it may come out right now and then, in the interpreter never.
+RACY = frozenset(("a program counts on the one before",))
 #: Takes more memory than there is.
 GREEDY = kernel(
     between="held = (v, v)\n    for i in range(0, 1 << 20):\n        held = (held, tl.zeros((1 << 20,), tl.float64))"
