@@ -43,6 +43,8 @@ class Reading:
                         for record in one.reader.feed(data):
                             yield from self._take(one, record)
                         yield {"event": "progress", "file": one.file.name, "bytes": len(data)}
+                for record in one.reader.pause():
+                    yield from self._take(one, record)
             except OSError as error:
                 self.unreadable[one.file.name] = why(error)
 

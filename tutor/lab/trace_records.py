@@ -108,6 +108,14 @@ class Reader:
             if record is not None:
                 yield record
 
+    def pause(self) -> Iterator[Record]:
+        """The last record when it is whole without what follows: one that has no payload, up to its newline."""
+        if self._held and not self._in_body and self._head and b'"has_payload"' not in self._head:
+            record = self._finish(whole=True)
+            self._held = b""
+            if record is not None:
+                yield record
+
     def end(self) -> Iterator[Record]:
         """What is left when the file ends here."""
         record = self._finish(whole=bool(self._held))
