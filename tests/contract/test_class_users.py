@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.users import as_user, needs_root
 from tutor import exchange, handed_in
 from tutor.cli.main import run
 from tutor.exchange import ClassFolder
 
 TEACHER, *LEARNERS = (20001, 20002, 20003, 20004)
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0, reason="needs root: only root acts as several users; test_feedback_cli goes the same way as one"
-)
+pytestmark = needs_root  # test_feedback_cli goes the same way as one user
 
 
 @pytest.fixture
@@ -24,27 +23,6 @@ def place() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o1777)
         yield Path(name)
-
-
-def as_user(uid: int, act: Callable[[], object]) -> str:
-    """What `act` prints and returns for another user of the machine, or its error."""
-    with tempfile.TemporaryFile("w+") as said:
-        child = os.fork()
-        if child == 0:
-            try:
-                os.setgroups([])
-                os.setgid(uid)
-                os.setuid(uid)
-                os.umask(0o077)
-                for fd in (1, 2):
-                    os.dup2(said.fileno(), fd)
-                os.write(1, f"[{act()}]".encode())
-            except BaseException as error:
-                os.write(1, f"{type(error).__name__} {error}".encode())
-            os._exit(0)
-        os.waitpid(child, 0)
-        said.seek(0)
-        return said.read()
 
 
 def test_several_users_from_init_to_look_again(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
