@@ -389,10 +389,19 @@ async def test_reset_asks_and_u_brings_back(box: Box80) -> None:
         assert "# mine" in file_of(box).read_text()
         await learner.press("y")
         assert file_of(box).read_text() == draft == view.text
+        await learner.press("R", "y", "u")
+        assert view.text == "# mine\n" + draft, "a second reset loses nothing"
         await learner.press("u")
-        assert view.text == "# mine\n" + draft
+        assert view.text == draft, "nor does u"
+
+
+async def test_u_without_a_reset_says_so(box: Box80) -> None:
+    async with box.open(lab=Lab()) as learner:
+        view = await opened(learner)
+        draft = view.text
         await learner.press("u")
         assert "Nothing was reset" in learner.text
+        assert file_of(box).read_text() == draft
 
 
 @pytest.mark.parametrize(

@@ -103,29 +103,41 @@ def judge_row(
     """What is wrong with one row of the output, from its bits after and before the call; None when it is right.
     `rights` is what `right_row` says of it."""
     worst: tuple[float, int, float, float] | None = None
+    wrong: list[tuple[int, float, float]] = []
     for column, (value, room) in enumerate(zip(*rights, strict=True)):
         got = from_bf16(after[column])
-        where: dict[str, str | int | float] = {"row": row, "column": column}
         if not math.isfinite(value) or not math.isfinite(got):
             if got == value or (math.isnan(got) and math.isnan(value) and after[column] != UNWRITTEN):
                 continue
-            if after[column] == before[column]:
-                return Wrong(Message("kernel.wrong-unwritten", where))
-            return Wrong(Message("kernel.wrong-finite", {**where, "got": repr(got), "right": f"{value:.6g}"}))
-        share = abs(got - value) / (room + abs(value) * ROUNDING * (2 if truncates else 1))
-        if share > 1.0 and after[column] == before[column]:
-            return Wrong(Message("kernel.wrong-unwritten", where))
-        if share > 1.0 and (worst is None or share > worst[0]):
-            worst = share, column, got, value
-    if worst is None:
+        else:
+            share = abs(got - value) / (room + abs(value) * ROUNDING * (2 if truncates else 1))
+            if share <= 1.0:
+                continue
+            if worst is None or share > worst[0]:
+                worst = share, column, got, value
+        wrong.append((column, got, value))
+    if not wrong:
         return None
+    # A wrong value may by chance be the one that was there; that all of them are is no chance.
+    if all(after[column] == before[column] for column, _, _ in wrong):
+        return Wrong(Message("kernel.wrong-unwritten", {"row": row, "column": wrong[0][0]}))
+    for column, got, value in wrong:
+        if not math.isfinite(value) or not math.isfinite(got):
+            fields: dict[str, str | int | float] = {
+                "row": row,
+                "column": column,
+                "got": repr(got),
+                "right": f"{value:.6g}",
+            }
+            return Wrong(Message("kernel.wrong-finite", fields))
+    assert worst is not None
     _, column, got, value = worst
     ulps = round(abs(got - value) / ulp(value), 1)
-    fields: dict[str, str | int | float] = {
+    numbers: dict[str, str | int | float] = {
         **{"row": row, "column": column},
         **{"got": f"{got:.6g}", "right": f"{value:.6g}", "ulps": f"{ulps:.1f}"},
     }
-    return Wrong(Message("kernel.wrong-value", fields), ulps)
+    return Wrong(Message("kernel.wrong-value", numbers), ulps)
 
 
 def memory_of(raw: bytes) -> array[int]:

@@ -73,22 +73,31 @@ class Own:
         """The draft again; what was there is kept beside it. Raises OwnError."""
         draft = self._draft()
         try:
-            if self.path.exists():
-                self.path.replace(self.path.with_name(BEFORE))
+            if self.path.exists() and self.path.read_bytes() != draft.encode():
+                self.path.replace(self._before)
         except OSError as error:
             raise self._unwritable(error) from error
         self._write(self.path, draft)
 
     def undo(self) -> bool:
-        """What was there before the last reset, once; False when nothing was. Raises OwnError."""
-        before = self.path.with_name(BEFORE)
-        try:
-            before.replace(self.path)
-        except FileNotFoundError:
+        """What is here changes places with what was there before the last reset; False when nothing was. Raises
+        OwnError."""
+        if not self._before.exists():
             return False
+        aside = self._before.with_suffix(".swap")
+        try:
+            if self.path.exists():
+                self.path.replace(aside)
+            self._before.replace(self.path)
+            if aside.exists():
+                aside.replace(self._before)
         except OSError as error:
             raise self._unwritable(error) from error
         return True
+
+    @property
+    def _before(self) -> Path:
+        return self.path.with_name(BEFORE)
 
     def _draft(self) -> str:
         return self.shipped.read_text(encoding="utf-8")
