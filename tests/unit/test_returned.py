@@ -230,7 +230,11 @@ def test_a_feedback_folder_that_is_gone_is_not_no_feedback(room: Class) -> None:
 # --- anything at all --------------------------------------------------------------------------------------------------
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 300) | st.text(max_size=8) | st.floats(allow_nan=False),
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 300)
+    | st.text(max_size=8)
+    | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
@@ -243,10 +247,10 @@ def places(node: Any, way: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
             yield from places(value, (*way, key))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(way=st.sampled_from(list(places(BODY))), value=VALUES)
 def test_whatever_stands_in_a_field_it_is_read_or_refused_and_nothing_raw_is_shown(
-    room: Class, lesson: Lesson, way: tuple[str, ...], value: Any
+    room: Class, way: tuple[str, ...], value: Any
 ) -> None:
     body = room.body()
     at("/".join(way), value)(body)
@@ -261,7 +265,7 @@ def test_whatever_stands_in_a_field_it_is_read_or_refused_and_nothing_raw_is_sho
     assert (found is None) == bool(keys)
     if found is None:
         return
-    shown(lesson, found)
+    shown(catalog.load(), found)
     progress = Progress()
     for number, (kind, fields) in enumerate(returned.look(room.state).events(progress), 1):
         apply(progress, Event(f"s-{number}", "2026-12-01T00:00:00Z", kind, fields))
