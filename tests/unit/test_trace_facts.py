@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.unit.test_trace_records import BREAK, FILES, TRACES, record
-from tutor.lab.trace_facts import Event, Facts, short
+from tutor.lab.trace_facts import Event, Facts
+from tutor.lab.trace_fields import short
 from tutor.lab.trace_files import find
 from tutor.lab.trace_reading import Reading
 from tutor.lab.trace_records import Reader

@@ -23,14 +23,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from tutor.cli import lab_trace, trace_text
+from tutor.cli import lab_trace
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import LINE, Output
 from tutor.cli.progress_line import ProgressLine
 from tutor.context import Context
-from tutor.lab import interpreter, trace_files
-from tutor.lab.trace_facts import Event, short
+from tutor.lab import interpreter, trace_files, trace_story
+from tutor.lab.trace_facts import Event
+from tutor.lab.trace_fields import short
 from tutor.lab.trace_reading import Reading
+from tutor.lab.trace_story import Said
 from tutor.paths import why
 
 #: Seconds between two looks at the trace, until a line without an end is shown, and that the output of processes which
@@ -280,7 +282,7 @@ class _Watched:
         text = ""
         match event["event"]:
             case "recompile":
-                guard = trace_text.guard(event, self._out)
+                guard = trace_story.guard(event, trace_story.Telling(self._out.lang))
                 text = self._out.text("trace.script-recompiled", fn=event["fn"], why=guard, **where)
             case "break":
                 text = self._out.text("trace.script-broke", text=event["text"][:200] or event["reason"][:200], **where)
@@ -300,7 +302,7 @@ class _Watched:
             self.status("")
             return
         frame, now = frames[-1], time.monotonic()
-        name = trace_text.place(frame)
+        name = trace_story.place(frame)
         if self._compiling[0] != name:
             self._compiling = (name, now)
         graphs = sum(process.counts.graphs for process in self.reading.job.processes.values())
@@ -324,17 +326,16 @@ def _conclude(watched: _Watched, code: int, seconds: float, kept: Path | None, o
     else:
         out.result()
         out.result(ended)
-        lines = trace_text.Lines(out)
+        said = []
         if job.processes:
-            lab_trace.span(job, lines, out)
             lab_trace.conclude(job, out, unreadable)
         else:
-            lines.say(out.text("trace.script-nothing"))
-            for variable in _OFF:
-                if os.environ.get(variable) == "1":
-                    lines.say(out.text("trace.script-disabled", variable=variable, value="1"))
+            said.append(out.text("trace.script-nothing"))
+            off = [variable for variable in _OFF if os.environ.get(variable) == "1"]
+            said += [out.text("trace.script-disabled", variable=variable, value="1") for variable in off]
         if kept is not None:
-            lines.say(out.text("trace.script-kept", path=str(kept)))
+            said.append(out.text("trace.script-kept", path=str(kept)))
+        lab_trace.say(map(Said, said), out)
     if _interrupted(code):
         return Exit.INTERRUPTED
     return Exit.GOOD if code == 0 else Exit.FAILS

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tutor.cli import trace_text
 from tutor.cli.exits import Exit, Stop
-from tutor.cli.output import Output
+from tutor.cli.output import LINE, Output
 from tutor.cli.progress_line import ProgressLine
 from tutor.context import Context
-from tutor.lab import trace_files
+from tutor.lab import trace_advice, trace_files, trace_story
 from tutor.lab.trace_facts import Event
 from tutor.lab.trace_files import Found
 from tutor.lab.trace_job import Difference, FrameStory, Job
 from tutor.lab.trace_reading import Reading
+from tutor.lab.trace_story import Said
+from tutor.literals import safe_text
 from tutor.paths import why
 
 #: Bytes between two words about how far the reading is.
@@ -76,18 +78,7 @@ def _head(path: str, found: Found, job: Job, out: Output) -> None:
     versions = sorted({process.facts.torch for process in job.processes.values() if process.facts.torch})
     size = f"{found.size / 1e6:.1f} MB" if found.size >= 1e6 else f"{found.size / 1e3:.0f} KB"
     torch = ", ".join(versions[:3]) or out.text("trace.torch-unsaid")
-    lines = trace_text.Lines(out)
-    lines.say(out.text("trace.head", path=path, files=len(found.files), size=size, torch=torch))
-    span(job, lines, out)
-
-
-def span(job: Job, lines: trace_text.Lines, out: Output) -> None:
-    """When the job compiled, and how long in all."""
-    facts = [process.facts for process in job.processes.values() if process.facts.first]
-    if facts:
-        first, last = min(each.first for each in facts), max(each.last for each in facts)
-        seconds = f"{sum(process.counts.seconds for process in job.processes.values()):.1f}"
-        lines.say(out.text("trace.span", first=first, last=last, seconds=seconds))
+    say([Said(out.text("trace.head", path=path, files=len(found.files), size=size, torch=torch))], out)
 
 
 def _beside(found: Found, unreadable: list[tuple[str, str]], out: Output) -> None:
@@ -109,17 +100,26 @@ def emit(events: Iterable[Event], out: Output) -> None:
 def conclude(job: Job, out: Output, unreadable: list[tuple[str, str]]) -> None:
     """What the whole job comes to: for people the story, for programs processes, frames, differences and a summary."""
     differences = job.differences()
-    advice = trace_text.advice_texts(job, differences, out.say)
     if not out.as_json:
-        trace_text.tell(job, differences, [text for _, text in advice], out)
+        say(trace_story.tell(job, differences, out.lang), out)
         return
     for table in _tables(job, differences):
         out.emit({"schema": 1, **table})
-    out.emit({"schema": 1, "event": "summary", **_summary(job, differences, unreadable), "advice": _advice(advice)})
+    advice = [{"id": name, "text": out.say(message)} for name, message in trace_advice.advise(job, differences)]
+    out.emit({"schema": 1, "event": "summary", **_summary(job, differences, unreadable), "advice": advice})
 
 
-def _advice(advice: list[tuple[str, str]]) -> list[dict[str, str]]:
-    return [{"id": name, "text": text} for name, text in advice]
+def say(lines: Iterable[Said], out: Output) -> None:
+    """Lines for people, sentences wrapped at the width of the terminal, 80 cells where there is none."""
+    from rich.console import Console
+    from rich.text import Text
+
+    width = min(120, max(40, shutil.get_terminal_size((80, 24)).columns))
+    console = Console(width=width, color_system=None)
+    for line in lines:
+        words = Text(safe_text(line.text, LINE))
+        for number, piece in enumerate(words.wrap(console, width - line.indent - 2, overflow="fold") or [words]):
+            out.result(" " * (line.indent + 2 * (number > 0)) + piece.plain.rstrip())
 
 
 def _tables(job: Job, differences: list[Difference]) -> Iterable[dict[str, Any]]:
@@ -184,7 +184,7 @@ def _frame(story: FrameStory) -> dict[str, Any]:
 def _summary(job: Job, differences: list[Difference], unreadable: list[tuple[str, str]]) -> dict[str, Any]:
     processes = job.processes.values()
     totals = {name: sum(getattr(p.counts, name) for p in processes) for name in ("compiles", "graphs", "recompiles")}
-    hits, misses = trace_text.caches(processes)
+    hits, misses = job.caches()
     return {
         **totals,
         "breaks": len(job.breaks),

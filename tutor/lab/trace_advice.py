@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from tutor.lab.trace_facts import Event, short
+from tutor.lab.trace_facts import Event
+from tutor.lab.trace_fields import short
 from tutor.lab.trace_job import BreakStory, Difference, FrameStory, Job
 from tutor.lab.watched import RECOMPILES
 from tutor.model import Message
@@ -98,9 +99,7 @@ def _recompiles(job: Job) -> Iterator[tuple[str, Message]]:
 
 
 def _cold(job: Job) -> Iterator[tuple[str, Message]]:
-    caches = [process.facts.caches for process in job.processes.values()]
-    hits = sum(count for each in caches for name, count in each.items() if name.endswith("_hit"))
-    misses = sum(count for each in caches for name, count in each.items() if name.endswith("_miss"))
+    hits, misses = job.caches()
     slowest = max((process.counts.seconds for process in job.processes.values()), default=0.0)
     if misses and not hits and slowest >= COLD_S:
         yield _said("cold", seconds=round(slowest))

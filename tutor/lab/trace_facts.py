@@ -14,48 +14,31 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from tutor.lab import reasons
+from tutor.lab import trace_fields as fields
 from tutor.lab.breaks import Break, is_library, read_break
+from tutor.lab.trace_fields import TEXT_MAX, Frame
 from tutor.lab.trace_records import Record
 
 Event = dict[str, Any]
 
-#: Characters of one text that are kept; entries of the string table; compilations in flight; frames by number.
-TEXT_MAX, STRINGS_MAX, FLIGHT_MAX, NUMBERS_MAX = 2000, 100_000, 1000, 20_000
-#: Reasons of one recompile, line numbers of one graph, collectives of one process.
-REASONS_MAX, LINES_MAX, COLLECTIVES_MAX = 64, 200, 2000
+#: Entries of the string table, compilations in flight, frames by number and breaks told.
+STRINGS_MAX, FLIGHT_MAX, NUMBERS_MAX = 20_000, 1000, 5000
+#: Collectives of one process.
+COLLECTIVES_MAX = 2000
 #: Breaks of one compilation.
 BREAKS_MAX = 50
 #: Entries a function may have where the trace does not say: torch's own default.
 LIMIT = 8
 
-PHASES = ("dynamo", "aot", "inductor", "codegen")
-"""Seconds of a compilation by who spent them: Dynamo (tracing and guards), AOTAutograd and the backend around Inductor,
-Inductor, and in it the generated code with Triton's and the C++ compiler's time."""
 
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(?P<fn>.+)_at_(?P<line>\d+)")
 _LIMIT_SAID = re.compile(r"(?:recompile|cache)[_ ](?:size[_ ])?limit", re.IGNORECASE)
 _LIMIT_SET = re.compile(r'"(?:recompile_limit|cache_size_limit)": (\d{1,6})\b')
 _LIMIT_RAISED = {"FailOnRecompileLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"}
-_OP_LINE = re.compile(r"^[ \t]*# File: (?P<file>.{1,1000}?):(?P<line>\d{1,9}) in ", re.MULTILINE)
 _WHERE = re.compile(r"\s{2,}# (?P<code>[^#\n]{1,300}?)\s+# [^#:\n]{1,300}:(?P<line>\d{1,9}) in ")
-_USER_CODE = re.compile(
-    r'^[ \t]*File "(?P<file>[^"\n]{1,1000})", line (?P<line>\d{1,9}).*\n[ \t]+(?P<text>\S.*)', re.MULTILINE
-)
-#: Longer runs of blanks than torch's own columns need cost a reader of regular expressions the square of their length.
-_BLANKS = re.compile(r"[ \t]{4,}")
 _HINT = re.compile(r"^[ \t]*Hint: (.{1,300})", re.MULTILINE)
-
-
-class Frame(NamedTuple):
-    """A code object: its name, file and first line; `resumed` is the line that a piece after a break goes on from."""
-
-    fn: str = "?"
-    file: str = ""
-    line: int = 0
-    resumed: int | None = None
 
 
 @dataclass(slots=True)
@@ -105,19 +88,19 @@ class Facts:
             yield self._event("damage", record.at, kind=record.damage, record=record.name or record.kind)
         if not record.kind:
             return
-        rank = _whole(record.meta.get("rank"))
+        rank = fields.whole(record.meta.get("rank"))
         if self.rank is None and rank is not None:
             self.rank = rank
         value = record.meta.get(record.kind)
         if record.kind == "str":
             self._string(value)
         elif record.name == "torch_version":
-            self.torch = _text(_object(record.payload).get("pytorch_version"), 80)
+            self.torch = fields.text(fields.table(record.payload).get("pytorch_version"), 80)
         else:
             yield from self._compiling(record, value if isinstance(value, dict) else {})
 
     def _compiling(self, record: Record, value: Mapping[str, Any]) -> Iterator[Event]:
-        name = _id(record.meta)
+        name = fields.compile_id(record.meta)
         if self._asked and not (
             self._asked == name and record.kind in ("dynamo_start", "compilation_metrics", "inductor_output_code")
         ):
@@ -127,26 +110,26 @@ class Facts:
             case "dynamo_start":
                 self._start(name, value)
             case "recompile_reasons":
-                self._flight(name).reasons = _rows(record.payload)
+                self._flight(name).reasons = fields.rows(record.payload)
                 self._asked = name
             case "dynamo_graph_break_reason":
                 yield from self._break(name, record)
             case "dynamo_error":
-                self._flight(name).failed = _failed(record.payload)
+                self._flight(name).failed = fields.failed(record.payload)
             case "dynamo_output_graph":
                 flight = self._flight(name)
                 flight.has_graph = True
                 sizes = value.get("sizes")
                 shapes = sizes.values() if isinstance(sizes, dict) else ()
                 flight.symbolic = any(isinstance(s, list) and any(isinstance(n, str) for n in s) for s in shapes)
-                flight.lines = _lines(record.payload, flight.frame.file)
+                flight.lines = fields.lines(record.payload, flight.frame.file)
             case "compilation_metrics" if value.get("is_forward") is not False and value.get("is_runtime") is not True:
                 yield from self._done(name, record.at, value)
             case "compilation_metrics" | "bwd_compilation_metrics" if value.get("is_runtime") is not True:
-                seconds = _seconds(value)
+                seconds = fields.seconds(value)
                 if seconds:
                     frame = self._frames.get(name, Frame())
-                    more = {"seconds": seconds, "phases": _phases(value, seconds)}
+                    more = {"seconds": seconds, "phases": fields.phases(value, seconds)}
                     yield self._event("backward", record.at, **_about(name, frame), **more)
             case "inductor_collective_schedule":
                 self._schedule(record.payload)
@@ -158,8 +141,8 @@ class Facts:
     def _string(self, value: Any) -> None:
         if isinstance(value, list) and len(value) == 2:
             text, number = value
-            if isinstance(text, str) and _whole(number) is not None and len(self._strings) < STRINGS_MAX:
-                self._strings[number] = text[:TEXT_MAX]
+            if isinstance(text, str) and fields.whole(number) is not None and len(self._strings) < STRINGS_MAX:
+                self._strings[number] = text[: fields.FILE_MAX]
 
     def _flight(self, name: str) -> _Flight:
         flight = self._flights.get(name)
@@ -182,20 +165,20 @@ class Facts:
         if not rows:
             return
         last = rows[-1]
-        flight.frame = _frame(last.get("name"), self._file(last), last.get("line"))
+        flight.frame = fields.frame(last.get("name"), self._file(last), last.get("line"))
         self._know(name, flight.frame)
         for row in reversed(rows[:-1]):
             file = self._file(row)
             if file and not is_library(file):
-                where = f"{file}:{_whole(row.get('line')) or 0}"
-                flight.called = f"{where} {_text(row.get('loc'), 200)}".rstrip()
+                where = f"{file}:{fields.whole(row.get('line')) or 0}"
+                flight.called = f"{where} {fields.text(row.get('loc'), 200)}".rstrip()
                 break
 
     def _file(self, row: Mapping[str, Any]) -> str:
         number = row.get("filename")
         if isinstance(number, str):
-            return _text(number)
-        whole = _whole(number)
+            return fields.text(number)
+        whole = fields.whole(number)
         return self._strings.get(whole, "") if whole is not None else ""
 
     def _know(self, name: str, frame: Frame) -> None:
@@ -204,7 +187,7 @@ class Facts:
                 self._frames[key] = frame
 
     def _break(self, name: str, record: Record) -> Iterator[Event]:
-        told = _clipped(read_break(record.payload))
+        told = fields.clipped(read_break(record.payload))
         hints = _HINT.findall(record.payload)[:3]
         flight = self._flight(name)
         if told.whole_frame and not flight.started:  # Up to torch 2.12 it is told after the frame was given up.
@@ -228,19 +211,19 @@ class Facts:
         self.metrics += 1
         flight = self._flights.pop(name, None) or _Flight(self._frame_of(name))
         if said.get("co_name"):
-            flight.frame = _frame(said["co_name"], said.get("co_filename"), said.get("co_firstlineno"))
+            flight.frame = fields.frame(said["co_name"], said.get("co_filename"), said.get("co_firstlineno"))
             self._know(name, flight.frame)
-        found = _LIMIT_SET.search(_text(said.get("dynamo_config"), 1 << 20))
+        found = _LIMIT_SET.search(fields.text(said.get("dynamo_config"), 1 << 20))
         if found:
             self.limit = int(found[1])
-        failed, why = _text(said.get("fail_type"), 100), _text(said.get("fail_reason"))
+        failed, why = fields.text(said.get("fail_type"), 100), fields.text(said.get("fail_reason"))
         limit = failed in _LIMIT_RAISED or bool(failed and _LIMIT_SAID.search(why.partition("\n")[0]))
         no_graph = said.get("graph_op_count") is None and not (flight.has_graph and not failed)
         again = self._recompile(name, flight, at)
         if again is not None and not limit:
             yield again
-        seconds = _seconds(said)
-        about = {**_about(name, flight.frame), "seconds": seconds, "phases": _phases(said, seconds)}
+        seconds = fields.seconds(said)
+        about = {**_about(name, flight.frame), "seconds": seconds, "phases": fields.phases(said, seconds)}
         unsupported = failed.endswith("Unsupported")
         told = flight.breaks
         gave_up = unsupported and not told
@@ -253,14 +236,17 @@ class Facts:
             guard = again["why"] if again is not None else ""
             yield self._event("eager", at, **about, why="limit", detail=_headline(why), guard=guard)
         elif failed and not told:
-            file = _text(said.get("fail_user_frame_filename")) or flight.frame.file
-            place = {"fail_file": file, "fail_line": _whole(said.get("fail_user_frame_lineno")) or flight.frame.line}
+            file = fields.text(said.get("fail_user_frame_filename")) or flight.frame.file
+            place = {
+                "fail_file": file,
+                "fail_line": fields.whole(said.get("fail_user_frame_lineno")) or flight.frame.line,
+            }
             yield self._event("error", at, **about, **place, type=failed, text=why)
         elif no_graph and told:
             kind = "gave-up" if gave_up else "break"
             yield self._event("eager", at, **about, why=kind, detail=_headline(why))
         elif flight.has_graph:
-            counts = {"ops": _whole(said.get("graph_op_count")), "guards": _whole(said.get("guard_count"))}
+            counts = {"ops": fields.whole(said.get("graph_op_count")), "guards": fields.whole(said.get("guard_count"))}
             yield self._event("graph", at, **about, **counts, lines=flight.lines, symbolic=flight.symbolic)
         else:
             yield self._event("empty", at, **about)
@@ -305,7 +291,7 @@ class Facts:
             return  # Its damage is told by the record.
         for row in rows if isinstance(rows, list) else ():
             if len(self.collectives) < COLLECTIVES_MAX:
-                self.collectives.append(_text(row if isinstance(row, str) else json.dumps(row), 200))
+                self.collectives.append(fields.text(row if isinstance(row, str) else json.dumps(row), 200))
             else:
                 self.collectives_cut = True
 
@@ -328,101 +314,20 @@ class Facts:
         """What is being compiled now, as far as the records came, the newest last."""
         return [flight.frame for flight in self._flights.values() if flight.started]
 
-    def _event(self, name: str, when: str, **fields: Any) -> Event:
-        return {"event": name, "process": self.process, "rank": self.rank, "at": when, **fields}
-
-
-def short(file: str) -> str:
-    """A file as a line has room for it: its name with its folder, or from the installed package on."""
-    for mark in ("/site-packages/", "/dist-packages/"):
-        if mark in file:
-            return file.rpartition(mark)[2]
-    return "/".join(file.split("/")[-2:]) if not file.startswith("<") else file
-
-
-# --- reading what nobody vouches for ----------------------------------------------------------------------------------
-
-
-def _text(value: Any, most: int = TEXT_MAX) -> str:
-    return value[:most] if isinstance(value, str) else ""
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53 else None
-
-
-def _number(value: Any) -> float:
-    known = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15
-    return float(value) if known else 0.0
-
-
-def _object(payload: str) -> dict[str, Any]:
-    try:
-        found = json.loads(payload)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _rows(payload: str) -> list[str]:
-    """One reason is a bare text, several are a JSON list."""
-    if payload[:1] in ("[", '"'):
-        try:
-            rows = json.loads(payload)
-        except (ValueError, RecursionError):
-            rows = payload
-    else:
-        rows = payload
-    found = [rows] if isinstance(rows, str) else rows if isinstance(rows, list) else []
-    return [_BLANKS.sub("   ", row[: 2 * TEXT_MAX]) for row in found[:REASONS_MAX] if isinstance(row, str)]
-
-
-def _id(meta: Mapping[str, Any]) -> str:
-    """`0/2`, or `!1/0/2` under compiled autograd number 1, as torch writes it."""
-    numbers = [_whole(meta.get(key)) for key in ("frame_id", "frame_compile_id")]
-    name = "/".join("-" if number is None else str(number) for number in numbers)
-    autograd = _whole(meta.get("compiled_autograd_id"))
-    return name if autograd is None else f"!{autograd}/{name}"
-
-
-def _frame(fn: Any, file: Any, line: Any) -> Frame:
-    name = _text(fn, 300) or "?"
-    resumed = _RESUMED.fullmatch(name)
-    first = _whole(line) or 0
-    if resumed is None:
-        return Frame(name, _text(file), first)
-    return Frame(resumed["fn"], _text(file), first, int(resumed["line"][:9]))
+    def _event(self, name: str, when: str, **more: Any) -> Event:
+        return {"event": name, "process": self.process, "rank": self.rank, "at": when, **more}
 
 
 def _about(name: str, frame: Frame) -> dict[str, Any]:
     return {"id": name, "fn": frame.fn, "file": frame.file, "line": frame.line, "resumed": frame.resumed}
 
 
-def _lines(payload: str, file: str) -> list[int]:
-    found = {int(match["line"]) for match in _OP_LINE.finditer(payload) if not file or match["file"] == file}
-    return sorted(found)[:LINES_MAX]
-
-
-def _seconds(said: Mapping[str, Any]) -> float:
-    frame = _number(said.get("entire_frame_compile_time_s")) or _number(said.get("duration_us")) / 1e6
-    return round(frame, 6)
-
-
-def _phases(said: Mapping[str, Any], total: float) -> dict[str, float]:
-    """Seconds by phase, no moment counted twice: each counter of torch's holds the ones within it."""
-    backward = said.get("is_forward") is False or said.get("backward_cumulative_compile_time_us") is not None
-    codegen = _part(said, "inductor_code_gen_cumulative_compile_time_us", "code_gen_time_s")
-    inductor = max(codegen, _part(said, "inductor_cumulative_compile_time_us", "inductor_compile_time_s"))
-    aot = _part(said, "aot_autograd_cumulative_compile_time_us", "backend_compile_time_s")
-    aot = min(total, max(inductor, total if backward else aot))
-    inductor = min(inductor, aot)
-    codegen = min(codegen, inductor)
-    parts = (total - aot, aot - inductor, inductor - codegen, codegen)
-    return {name: round(part, 6) for name, part in zip(PHASES, parts, strict=True)}
-
-
-def _part(said: Mapping[str, Any], micros: str, seconds: str) -> float:
-    return _number(said.get(micros)) / 1e6 or _number(said.get(seconds))
+def _told_in_passing(flight: _Flight, why: str, said: Mapping[str, Any]) -> Break:
+    """A break that only the metrics tell of: under `fullgraph`, and up to torch 2.12 in a `try`."""
+    place = flight.failed
+    file = place.file if place else fields.text(said.get("fail_user_frame_filename"))
+    line = place.line if place else fields.whole(said.get("fail_user_frame_lineno")) or 0
+    return Break(file or flight.frame.file, line, place.text if place else "", _headline(why), False)
 
 
 def _headline(why: str) -> str:
@@ -431,22 +336,3 @@ def _headline(why: str) -> str:
 
 def _sides(reason: reasons.Reason) -> str:
     return f"{reason.about} {reason.was} -> {reason.now}" if reason.was and reason.now else reason.text
-
-
-def _failed(payload: str) -> Break | None:
-    found = list(_USER_CODE.finditer(payload.rpartition("from user code:")[2]))
-    own = [match for match in found if not is_library(match["file"])] or found
-    return _clipped(Break(own[-1]["file"], int(own[-1]["line"]), own[-1]["text"].strip(), "", False)) if own else None
-
-
-def _clipped(one: Break) -> Break:
-    """A break whose texts are bounded."""
-    return Break(one.file[:TEXT_MAX], one.line, one.text[:TEXT_MAX], one.reason[:TEXT_MAX], one.whole_frame)
-
-
-def _told_in_passing(flight: _Flight, why: str, said: Mapping[str, Any]) -> Break:
-    """A break that only the metrics tell of: under `fullgraph`, and up to torch 2.12 in a `try`."""
-    place = flight.failed
-    file = place.file if place else _text(said.get("fail_user_frame_filename"))
-    line = place.line if place else _whole(said.get("fail_user_frame_lineno")) or 0
-    return Break(file or flight.frame.file, line, place.text if place else "", _headline(why), False)

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tutor.lab.trace_facts import PHASES, Event, Facts, Frame
+from tutor.lab.trace_facts import Event, Facts
+from tutor.lab.trace_fields import PHASES, Frame
 from tutor.lab.trace_records import KNOWN
 
 #: Frames, breaks and errors of a job that are told apart; the rest is counted.
 FRAMES_MAX, BREAKS_MAX, ERRORS_MAX = 5000, 2000, 100
-#: Different reasons of one frame's recompiles that are kept, and graphs whose size is.
-WHYS_MAX, OPS_MAX = 50, 256
+#: Different reasons of one frame's recompiles that are kept, and of all frames'; graphs of one whose size is.
+WHYS_MAX, ALL_WHYS_MAX, OPS_MAX = 50, 5000, 256
 
 _DIGITS = re.compile(r"\d+")
 
@@ -141,6 +142,7 @@ class Job:
     damage: Counter[str] = field(default_factory=Counter)
     processes: dict[str, Process] = field(default_factory=dict)
     frames_left_out: int = 0
+    _whys: int = 0
 
     def know(self, facts: Facts, file: str, pid: int, kinds: Mapping[str, int]) -> None:
         """Tell of a process before its first event is taken."""
@@ -183,9 +185,12 @@ class Job:
             return
         story.counts.setdefault(process.label, Counts()).recompiles += 1
         key = (event["kind"], _DIGITS.sub("#", event["about"]))
-        if key not in story.whys and len(story.whys) >= WHYS_MAX:
-            return
-        why = story.whys.setdefault(key, Why(event))
+        why = story.whys.get(key)
+        if why is None:
+            if len(story.whys) >= WHYS_MAX or self._whys >= ALL_WHYS_MAX:
+                return
+            self._whys += 1
+            why = story.whys[key] = Why({name: value for name, value in event.items() if name != "reasons"})
         why.times += 1
         why.last = event["why"]
         why.processes.add(process.label)
@@ -238,6 +243,11 @@ class Job:
     def phases(self) -> dict[str, float]:
         """Seconds by phase over all processes."""
         return {name: sum(p.phases[name] for p in self.processes.values()) for name in PHASES}
+
+    def caches(self) -> tuple[int, int]:
+        """How often compiled code was found, and made anew."""
+        found = [process.facts.caches for process in self.processes.values()]
+        return sum(sum(_hits(each)) for each in found), sum(sum(_misses(each)) for each in found)
 
     def slowest(self) -> list[FrameStory]:
         """Frames, those that cost the most time first."""

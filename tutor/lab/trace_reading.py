@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tutor.lab.trace_facts import Event, Facts, Frame
+from tutor.lab.trace_facts import Event, Facts
+from tutor.lab.trace_fields import Frame
 from tutor.lab.trace_files import TraceFile
 from tutor.lab.trace_job import Job
 from tutor.lab.trace_records import Reader, Record
