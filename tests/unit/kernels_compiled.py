@@ -53,8 +53,15 @@ def events(asked: dict[str, Any]) -> list[dict[str, Any]]:
     def observe(series: str, values: dict[str, Any], *, call: str | None = None) -> None:
         found.append({"series": series, "call": call, "values": values})
 
-    inside.run(SimpleNamespace(params=asked, observe=observe))
+    with tempfile.TemporaryDirectory() as cache:
+        inside.run(SimpleNamespace(params=asked, observe=observe, cache=Path(cache)))
     return found
+
+
+def inductor(function: str) -> dict[str, Any]:
+    """What Inductor writes for one of the lesson's functions, as it would be launched."""
+    setting = {**params("", 90)["settings"][0], "module": "kernels.accuracy", "constants": {"H": HIDDEN}, "types": {}}
+    return {"settings": [{**setting, "inductor": function, "examples": "usual", "function": None, "warps": 0}]}
 
 
 def needs(asked: dict[str, Any]) -> list[dict[str, Any]]:
@@ -99,6 +106,8 @@ def main() -> None:
             own(next(files), "import triton\nnothing.here\n"),
         ]
         print(json.dumps([needs(each) for each in asked]))
+    print(json.dumps(events(inductor("block"))))
+    print(json.dumps(needs(inductor("lost"))))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 
 from tutor.lab import inside
 from tutor.lab.inside import Looks
-from tutor.lab.kernel_lines import Place, Row, beside, rows
+from tutor.lab.kernel_lines import Place, Row, beside, rows, with_calls
 
 TTIR = """\
 #loc = loc("/a/block.py":24:0)
@@ -167,3 +167,11 @@ def test_evidence_keeps_the_sizes_of_the_code() -> None:
 )
 def test_a_missing_tool_is_nobodys_mistake(kind: str, why: str, missing: bool) -> None:
     assert inside.tool_missing({"kind": kind, "why": why}) is missing
+
+
+def test_calls_are_taken_from_the_ptx_where_there_is_one_way_only() -> None:
+    inner, other, outer, elsewhere = (Place("g.py", 3), Place("g.py", 4), Place("b.py", 9), Place("b.py", 12))
+    ptx = [Row("", (inner, outer)), Row("", (other, outer)), Row("", (other, elsewhere)), Row("", (outer,)), Row("")]
+    sass = [Row("", (inner,)), Row("", (other,)), Row("", (outer,)), Row(""), Row("", (inner, other))]
+    got = [row.places for row in with_calls(sass, ptx)]
+    assert got == [(inner, outer), (other,), (outer,), (), (inner, other)]

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tutor.lab.inside import Looks
+
 pytestmark = [
     pytest.mark.torch,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed in this environment"),
@@ -128,3 +130,39 @@ def test_what_is_missing_or_unknown_is_named(seen: list[Any]) -> None:
         ("which", None),
         ("value", "BLOCK"),
     ]
+
+
+# --- what Inductor writes ---------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_that_inductor_writes_is_compiled_without_a_gpu(seen: list[Any]) -> None:
+    looks = Looks()
+    for event in seen[4]:
+        looks.take(event["series"], event["values"])
+    look = looks.looks[0]
+    assert look.problem is None
+    assert look.name.startswith("triton_")
+    assert "layer_norm" in look.name
+    assert look.needs is not None
+    assert look.needs["registers"] > 16
+    assert look.needs["spilled_bytes"] == 0
+    source = looks.text(0, "source")
+    assert source is not None
+    assert source.count("libdevice.erf") == 2, "the row is read, and its GELU computed, once more for the result"
+    assert "@triton.jit" in source
+    assert [row for row in looks.rows(0, "sass") if row.places and Path(row.places[0].file).stem == look.name]
+
+
+def test_what_inductor_cannot_be_asked_for_is_a_problem(seen: list[Any]) -> None:
+    [problem] = [event["values"] for event in seen[5]]
+    assert problem["kind"] == "stopped"
+    assert "lost" in problem["why"]
+
+
+def test_machine_code_names_the_calls_that_it_was_inlined_through(seen: list[Any]) -> None:
+    looks = Looks()
+    for event in seen[0]:
+        looks.take(event["series"], event["values"])
+    files = {tuple(Path(place.file).name for place in row.places) for row in looks.rows(0, "sass")}
+    assert ("gelu.py", "block.py") in files
+    assert ("gelu.py",) not in files

@@ -10,7 +10,7 @@ from tutor.lab import kernels
 
 def test_the_lesson_offers_its_block_and_every_step() -> None:
     found = kernels.of_lesson(catalog.load().folder)
-    assert list(found) == ["block", "erf", "polynomial", "tanh", "exp2", "wide"]
+    assert list(found) == ["block", "erf", "polynomial", "tanh", "exp2", "wide", "inductor"]
     for kernel in found.values():
         names = {name for size in kernel.sizes for name in size}
         assert names <= set(kernel.constants)

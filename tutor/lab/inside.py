@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tutor.lab.kernel_lines import Place, Row, rows
+from tutor.lab.kernel_lines import Place, Row, rows, with_calls
 
 #: In the order of the compiler. "source" is the kernel's own file.
 STAGES = ("source", "ttir", "ttgir", "ptx", "sass")
@@ -72,6 +72,8 @@ class Looks:
         text = self.text(number, stage)
         if text is None:
             return []
+        if stage == "sass":
+            return with_calls(rows(stage, text), rows("ptx", self.text(number, "ptx") or ""))
         if stage != "source":
             return rows(stage, text)
         look = self.looks[number]

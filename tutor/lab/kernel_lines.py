@@ -1,7 +1,9 @@
 """The compiler's texts as lines to read: where in the source each comes from, and two texts beside each other (pure).
 
-Triton writes source lines in four ways: MLIR as `loc(...)` with definitions `#locN` at the end or the start, PTX as
-`.loc FILE LINE COLUMN` before the instructions, nvdisasm as `//## File "PATH", line N`.
+Source lines are written in three ways: in MLIR as `loc(...)` with definitions `#locN` at the end or the start, in PTX
+as `.loc FILE LINE COLUMN` before the instructions, with the calls in a comment behind it, and by nvdisasm as
+`//## File "PATH", line N`. The calls do not get from that comment into the machine code, so nvdisasm has none to name;
+`with_calls` takes them from the PTX.
 """
 
 from __future__ import annotations
@@ -144,6 +146,16 @@ def _sass(text: str) -> list[Row]:
             bare = _SASS_CODE.sub(r"  \1  ", line)
             out.append(Row(bare.expandtabs(8).rstrip(), places if _SASS_CODE.match(line) else ()))
     return _trimmed(out)
+
+
+def with_calls(sass: Sequence[Row], ptx: Sequence[Row]) -> list[Row]:
+    """Machine code whose lines also name the calls that they were inlined through, where the PTX knows one way only."""
+    ways: dict[Place, set[tuple[Place, ...]]] = {}
+    for row in ptx:
+        if row.places:
+            ways.setdefault(row.places[0], set()).add(row.places)
+    one = {place: next(iter(found)) for place, found in ways.items() if len(found) == 1}
+    return [Row(row.text, one.get(row.places[0], row.places) if len(row.places) == 1 else row.places) for row in sass]
 
 
 def _trimmed(out: list[Row]) -> list[Row]:

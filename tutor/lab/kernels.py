@@ -17,8 +17,9 @@ WARPS = (1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class Kernel:
-    """One kernel. `place` says where its module is: `folder` and `module`, or `file`. `function` is None for a file's
-    only one. `sizes` are constants that go together, `title` is None for a learner's own."""
+    """One kernel. `place` says where its module is: `folder` and `module`, or `file`; with `inductor` and `examples` it
+    is what Inductor writes for a function of that module. `function` is None for a file's only one. `sizes` are
+    constants that go together, `title` is None for a learner's own."""
 
     name: str
     place: Mapping[str, str]
@@ -59,10 +60,13 @@ def of_lesson(folder: Path) -> dict[str, Kernel]:
         for variant in table["variant"]:
             kernels[variant["name"]] = Kernel(
                 variant["name"],
-                {"folder": str(folder / "demos"), "module": table["module"]},
-                table["function"],
+                {
+                    **{"folder": str(folder / "demos"), "module": table["module"]},
+                    **{name: table[name] for name in ("inductor", "examples") if name in table},
+                },
+                table.get("function"),
                 Bilingual(variant["title"]["zh"], variant["title"]["en"]),
-                table["types"],
+                table.get("types", {}),
                 {**table["constants"], **variant["constants"]},
                 tuple(table["sizes"]),
                 variant["warps"],

@@ -1,9 +1,11 @@
 """Looks inside Triton kernels: what the compiler makes of each for a target, without a GPU.
 
 params: `settings`, a list of: `folder` (goes on `sys.path`) and `module`, or `file`, a learner's own; `function`, the
-kernel's name (None: the only one whose parameters are all known); `types`, a Triton type for each run-time parameter by
-its name ("*bf16", "i32", "fp32"); `constants`, a value for each compile-time one, where a text that names a function of
-the module, or MODULE:NAME, means that function; `warps`; `target`, a compute capability (80, 90, 100).
+kernel's name (None: the only one whose parameters are all known), or `inductor`, the name of a function of the module
+whose kernel Inductor writes, for what the module's function `examples` gives for the sizes in `constants`; `types`, a
+Triton type for each run-time parameter by its name ("*bf16", "i32", "fp32"); `constants`, a value for each compile-time
+one, where a text that names a function of the module, or MODULE:NAME, means that function; `warps`, 0 for Inductor's
+own choice; `target`, a compute capability (80, 90, 100).
 A file may say its types itself, as a dict TYPES; the defaults of its compile-time parameters are their values.
 Observed: `compiler`, then for each setting, which `setting` counts from 0: `kernel`, `code` for each stage in pieces of
 PIECE characters, `needs`; or `problem` when it is the kernel's own. `file`: the sources that the stages point into.
@@ -32,13 +34,25 @@ from triton.runtime import JITFunction
 
 if TYPE_CHECKING:
     from tutor.lab.child import Lab
-    from tutor.lab.tasks import kernel_code
-else:
-    _spec = importlib.util.spec_from_file_location("tutor_kernel_code", Path(__file__).with_name("kernel_code.py"))
-    kernel_code = importlib.util.module_from_spec(_spec)
-    sys.modules[_spec.name] = kernel_code
-    _spec.loader.exec_module(kernel_code)
+    from tutor.lab.tasks import inductor_kernel, kernel_code
 
+
+def _beside(name: str) -> Any:
+    """A module of this folder, which is not on the path."""
+    spec = importlib.util.spec_from_file_location(f"tutor_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+if not TYPE_CHECKING:
+    kernel_code = _beside("kernel_code")
+
+#: The rows that Inductor is told of, as the lesson's smallest size has them, and warps that stand for its own choice.
+ROWS, AS_CHOSEN = (8, 256), 0
 #: Characters of code in one event, which is bounded at 64 KiB: with room for what JSON adds.
 PIECE = 20_000
 #: Of one source file, and of what the compiler says of a mistake, in characters.
@@ -68,8 +82,13 @@ def run(lab: Lab) -> None:
 
 def one(lab: Lab, number: int, asked: Mapping[str, Any], told: set[str]) -> None:
     """One kernel for one target. Raises Problem. `told` are the files whose text was said before."""
-    module = load(asked)
-    kernel, types, constants = kernel_of(module, asked)
+    module, warps = load(asked), int(asked["warps"])
+    if "inductor" in asked:
+        made = generated(lab, module, asked)
+        kernel, types, constants = made.kernel, made.types, made.constants
+        warps = made.warps if asked["warps"] == AS_CHOSEN else warps
+    else:
+        kernel, types, constants = kernel_of(module, asked)
     file = str(kernel.fn.__code__.co_filename)
     lines, first = inspect.getsourcelines(kernel.fn)
     tell_file(lab, file, told)
@@ -83,7 +102,7 @@ def one(lab: Lab, number: int, asked: Mapping[str, Any], told: set[str]) -> None
     lab.observe("kernel", about)
     values = {name: function_of(module, value) for name, value in constants.items()}
     try:
-        code = kernel_code.compile_ahead(kernel, types, values, warps=int(asked["warps"]), target=int(asked["target"]))
+        code = kernel_code.compile_ahead(kernel, types, values, warps=warps, target=int(asked["target"]))
     except CompilationError as error:
         raise compile_problem(error, module, told) from error
     except Exception as error:  # Whatever else stopped Triton or one of its tools is said to who can change it.
@@ -101,6 +120,19 @@ def one(lab: Lab, number: int, asked: Mapping[str, Any], told: set[str]) -> None
         "instructions": dict(code.instructions) if code.instructions is not None else None,
     }
     lab.observe("needs", needs, call=f"{kernel.fn.__name__} sm_{asked['target']}")
+
+
+def generated(lab: Lab, module: ModuleType, asked: Mapping[str, Any]) -> inductor_kernel.Generated:
+    """The kernel that Inductor writes for a function of the module. Raises Problem."""
+    try:
+        inputs = getattr(module, asked["examples"])((*ROWS, int(asked["constants"]["H"])), "cpu")
+        # Only now, since it imports the whole of Inductor.
+        made: inductor_kernel.Generated = _beside("inductor_kernel").generate(
+            getattr(module, asked["inductor"]), inputs, int(asked["target"]), lab.cache / "inductor_kernels"
+        )
+    except Exception as error:  # Whatever stopped torch is said: it is another version's way of writing kernels.
+        raise Problem("stopped", why=said(error)) from error
+    return made
 
 
 # --- which kernel -----------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ def compile_ahead(
         file.write(made.asm["cubin"])
         file.flush()
         # Only nvdisasm names the line that an instruction came from.
-        listed = (lister, "-c", "-g") if lister is not None else (tool, "-sass")
+        listed = (lister, "-c", "-gi") if lister is not None else (tool, "-sass")
         sass = _said(*listed, file.name)
         found = _RESOURCES.search(_said(tool, "-res-usage", file.name))
     if found is None:
