@@ -101,7 +101,11 @@ async def test_a_drawing_is_whole_on_a_page_where_the_pane_is_too_narrow(box: Bo
         await learner.press("r", "r")
         await learner.until(lambda: pane.view.ended == "ok")
         assert LAST not in learner.text
-        await learner.press("j", "j", "j", "enter")
+        assert "Enter" in learner.rows[-1]
+        before = learner.rows[-1]
+        await learner.press("j", "j", "j")
+        await learner.until(lambda: learner.rows[-1] != before)
+        await learner.press("enter")
         assert title in learner.text
         assert LAST in learner.text
         await learner.press("escape")

@@ -29,6 +29,7 @@ class LabPane(LabView):
         self.draft: dict[str, int] = {}
         self.view = RunView()
         self._warned = False
+        self._on_printed = False
         self._begin = f"demo:{next(iter(store.lesson.demos), '')}"
         """Where the cursor goes at the next paint, empty to leave it: it was let go by whoever scrolls."""
 
@@ -100,6 +101,13 @@ class LabPane(LabView):
         if command in ("value", "back"):
             return self.demo is not None and not self.running
         return super().can(command)
+
+    def follow(self) -> None:
+        super().follow()
+        printed = self.body.item == PRINTED
+        if printed != self._on_printed:  # Enter does another thing there, and the key line says so.
+            self._on_printed = printed
+            self.changed()
 
     def do_act(self) -> None:
         if self.demo is None or self.body.item == PRINTED:
@@ -174,6 +182,7 @@ class LabPane(LabView):
         predicted = {ask.id: self.draft[ask.id] for ask in demo.asks if ask.id in self.draft}
         if self.start(demo, predicted=predicted):
             self.view = RunView(predicted=predicted)
+            self.say("")
             if self.body.at < 0:
                 self._begin = f"ask:{demo.asks[0].id}"
             self.refill()
