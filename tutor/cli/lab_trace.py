@@ -23,7 +23,7 @@ from tutor.literals import safe_text
 from tutor.paths import why
 
 #: Bytes between two words about how far the reading is.
-PROGRESS = 64 << 20
+PROGRESS = 200 << 20
 #: Events that only the reading itself needs.
 _INSIDE = ("progress", "backward")
 

@@ -39,11 +39,11 @@ class Counts:
 
 @dataclass(slots=True)
 class Why:
-    """Recompiles of one frame for one kind of reason: the first of them, how often, and in which processes."""
+    """Recompiles of one frame for one kind of reason: the first and the last, how often, and in which processes."""
 
     event: Event
     times: int = 0
-    last: str = ""
+    last: Event = field(default_factory=dict)
     processes: set[str] = field(default_factory=set)
 
 
@@ -190,9 +190,9 @@ class Job:
             if len(story.whys) >= WHYS_MAX or self._whys >= ALL_WHYS_MAX:
                 return
             self._whys += 1
-            why = story.whys[key] = Why({name: value for name, value in event.items() if name != "reasons"})
+            why = story.whys[key] = Why(_short(event))
         why.times += 1
-        why.last = event["why"]
+        why.last = _short(event)
         why.processes.add(process.label)
 
     def _ended(self, kind: str, event: Event, process: Process) -> None:
@@ -272,6 +272,10 @@ class Job:
         found = [each for story in self.frames.values() if (each := _frame_difference(story, ranks)) is not None]
         found.sort(key=lambda each: (-each.extra_s, each.frame.file, each.frame.line))
         return [*found, *_cache_difference(ranks), *_collective_difference(ranks)]
+
+
+def _short(event: Event) -> Event:
+    return {name: value for name, value in event.items() if name != "reasons"}
 
 
 def _grouped(by_rank: Mapping[int, Any], counts: Mapping[int, Counts]) -> tuple[Group, ...]:

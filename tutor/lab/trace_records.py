@@ -59,6 +59,8 @@ KNOWN = READ | {
 
 _HEAD = re.compile(rb"[A-Z](\d{4}) (\d\d:\d\d:\d\d\.\d{1,9}) (\d{1,19}) [^\n]{1,4096}?:\d{1,9}\] (?=\{)")
 _KIND = re.compile(rb'\{"([A-Za-z0-9_.-]{1,100})": ?(?:\{"name": ?"([^"\\]{1,200})")?')
+#: NaN and the infinities are no JSON, and no number that torch would mean.
+_JSON = json.JSONDecoder(parse_constant=lambda _name: None)
 #: A record ends before a line that has no tab; blank lines belong to what stands before them.
 _BOUNDARY = re.compile(rb"\n(?![\t\n])")
 
@@ -178,7 +180,7 @@ class Reader:
         if wrong == "long" and not had_body:
             return damaged._replace(damage="long")
         try:
-            meta = json.loads(head[found.end() :], parse_constant=_no_number)
+            meta = _JSON.decode(head[found.end() :].decode())
         except (ValueError, RecursionError):
             return damaged
         if not isinstance(meta, dict) or kind not in meta:
@@ -196,7 +198,3 @@ class Reader:
 
 def _names(named: re.Match[bytes]) -> tuple[str, str]:
     return named[1].decode("ascii"), (named[2] or b"").decode("utf-8", "replace")
-
-
-def _no_number(_name: str) -> None:
-    """NaN and the infinities are no JSON, and no number that torch would mean."""

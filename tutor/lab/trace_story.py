@@ -99,12 +99,17 @@ def place(frame: Frame) -> str:
     return f"{short(frame.file)}:{frame.line}" if frame.file else "?"
 
 
-def guard(event: Event, told: Telling) -> str:
-    """The guard that failed: both sides where torch names them, else what held before and does not now."""
-    if event["was"] and event["now"]:
-        return _clip(event["why"])
-    key = "why-changed" if event["kind"] in ("grad_mode", "global") else "why-no-more"
-    return told.text(key, about=_clip(event["about"]))
+def guard(event: Event, told: Telling, last: Event | None = None) -> str:
+    """The guard that failed: both sides where torch names them, else what held before and does not now.
+
+    `last` is the last failure of many of one kind.
+    """
+    sides = bool(event["was"] and event["now"])
+    ends = [_clip(each["why" if sides else "about"]) for each in (event, last or event)]
+    words = ends[0] if ends[0] == ends[1] else " ... ".join(ends)
+    if sides:
+        return words
+    return told.text("why-changed" if event["kind"] in ("grad_mode", "global") else "why-no-more", about=words)
 
 
 def _clip(text: str, most: int = TEXT) -> str:
@@ -246,10 +251,10 @@ def _frame(story: FrameStory, limit: int, told: Telling) -> None:
 
 def _why(why: Why, told: Telling) -> None:
     event = why.event
-    if why.times == 1:
-        told.say(told.text("why-once", why=guard(event, told)), 4)
-    else:
-        told.say(told.text("why-times", times=why.times, why=guard(event, told), last=_clip(why.last)), 4)
+    words = guard(event, told, why.last)
+    told.say(
+        told.text("why-once", why=words) if why.times == 1 else told.text("why-times", times=why.times, why=words), 4
+    )
     if event["code"]:
         told.say(told.text("why-code", line=event["code_line"], code=_clip(event["code"])), 6)
     elif event["called_from"]:
