@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from tutor.exchange import Receipt
 from tutor.model import Lang, Lesson, Message
 from tutor.returned import Feedback, Marked
-from tutor.scoring import VETOES
+from tutor.scoring import VETOES, when_words
 from tutor.strings import text
 
 #: The parts of the score that are no questions of their own.
@@ -44,12 +45,18 @@ def rows(lesson: Lesson, found: Feedback, lang: Lang) -> Iterator[Row]:
             yield Row("asked", 2, text(lang, "handin.asked"))
 
 
+def waiting(receipt: Receipt) -> Message:
+    """Of the last hand-in, while none has any feedback."""
+    fields: dict[str, str | int] = {"number": receipt.number, "at": when_words(receipt.made), "path": receipt.folder}
+    return Message("handin.handed", fields)
+
+
 def _question(lesson: Lesson, name: str, one: Marked, lang: Lang) -> Iterator[Row]:
     shown = question_words(lesson, name, lang)
     if one.points is None:
         yield Row("open", 1, text(lang, "handin.row-open", question=shown))
         return
-    words = text(lang, "handin.row", question=shown, points=one.points, of=one.of, at=one.at)
+    words = text(lang, "handin.row", question=shown, points=one.points, of=one.of, at=when_words(one.at))
     yield Row("full" if one.points == one.of else "part", 1, words)
     for slot in (slot for slot, ticked in one.slots.items() if ticked):
         yield Row("slot", 2, _slot_words(lesson, name, one, slot, lang))

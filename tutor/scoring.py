@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
@@ -75,6 +76,11 @@ class Score(NamedTuple):
         if self.final is not None:
             return "passed" if met else "not-passed"
         return "self" if met else "open"
+
+    @property
+    def is_partly_final(self) -> bool:
+        """Whether an instructor has scored some of it, and not yet every free text."""
+        return self.final is None and any(part.giver is Giver.FINAL for part in self.parts)
 
     def part(self, name: str) -> Part:
         return next(part for part in self.parts if part.id == name)
@@ -195,6 +201,15 @@ def _edge(progress: Progress) -> Part:
     elif not points:
         needs = Message("scoring.needs-edge-point")
     return Part("edge", points, 1, Giver.MACHINE if judged else Giver.NOBODY, needs)
+
+
+def when_words(when: str) -> str:
+    """When a final score was given, for a reader: UTC as the local time; anything else stays as it is."""
+    try:
+        at = datetime.fromisoformat(when)
+        return f"{at.astimezone():%Y-%m-%d %H:%M}" if at.tzinfo is not None else when
+    except (ValueError, OverflowError):
+        return when
 
 
 def who_words(who: str, lang: Lang) -> str:

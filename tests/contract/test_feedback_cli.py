@@ -41,7 +41,7 @@ def test_from_a_hand_in_to_the_queue_again(
     assert "Where to?" in tutor("submit")[1]
     assert tutor("submit", "--to", place)[0] == 0
     assert tutor("submit")[0] == 0, "the folder is remembered"
-    assert "no feedback yet" in tutor("feedback")[1]
+    assert "with your class" in tutor("feedback")[1]
     code, said = tutor(*ask)
     assert (code, "no published score" in said) == (2, True)
     tutor("class", "score", place, "--learner", ME, "--question", "q1", "--points", "1", "--comment", "see \x1b[2J")

@@ -62,6 +62,8 @@ async def test_h_asks_where_once_says_what_goes_and_hands_in(box: Box80, tmp_pat
         await learner.until(lambda: "receipt number 1" in learner.text)
         (receipt,) = handed_in.receipts(learner.store.journal.folder)
         assert [path.name for path in folder.inbox.iterdir()] == [receipt.file]
+        assert learner.store.progress.settings["class"] == str(folder.path)
+        await learner.until(lambda: "is with your class" in learner.text)
 
 
 async def test_h_says_what_went_wrong_and_the_screen_goes_on(
@@ -111,6 +113,7 @@ async def test_what_came_back_is_shown_and_counts(box: Box80, tmp_path: Path) ->
         for words in ("Q1: 1/2", "[x] the log is named", "guess told as measured", "see [b]line 2[/b]", "\\x1b[2J"):
             assert words in shown
         assert f"[x] {slot.label.en}" in " ".join(shown.split())
+        assert "an instructor has scored a part" in " ".join(shown.split())
         final = {part.id: part.points for part in store.score.parts if part.giver == "final"}
         assert final == {"normal": 1, "edge": 0, "q1": 1}
         written = store.progress.answer("q1").final

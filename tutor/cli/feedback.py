@@ -32,7 +32,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
         head = {"schema": 1, "command": "feedback", "lesson": context.lesson_id, "handed_in": last.number}
         out.emit({**head, "feedback": _data(found) if found else None})
     elif found is None:
-        out.result(out.text("handin.none", number=last.number, path=last.folder))
+        out.result(out.say(feedback_text.waiting(last)))
     else:
         for row in feedback_text.rows(context.lesson, found, out.lang):
             out.result("  " * row.depth + ("[x] " if row.kind == "slot" else "") + row.words)

@@ -52,7 +52,8 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
 
 
 def _show(now: Score, caught: int, wrong: int, out: Output) -> None:
-    head = "cli.status-head" if now.final is None else f"cli.status-{now.state}"
+    unscored = "cli.status-partly" if now.is_partly_final else "cli.status-head"
+    head = unscored if now.final is None else f"cli.status-{now.state}"
     out.result(out.text(head, points=now.points, of=now.of))
     for part in now.parts:
         words = [

@@ -8,7 +8,7 @@ from tutor.model import Message
 from tutor.returned import CameBack
 from tutor.ui.lines import Line
 from tutor.ui.panes.errand import Errand
-from tutor.ui.views.feedback import feedback_lines
+from tutor.ui.views.feedback import feedback_lines, waiting_lines
 
 
 class Fetch(Errand):
@@ -22,8 +22,10 @@ class Fetch(Errand):
         self.send(lambda: returned.look(state), self._came)
 
     def lines(self, width: int) -> list[Line]:
-        found = self.came.found
-        return feedback_lines(self.store.lesson, found, self.store.lang, width) if found is not None else []
+        lang, (kept, found) = self.store.lang, self.came
+        if found is not None:
+            return feedback_lines(self.store.lesson, found, lang, width)
+        return waiting_lines(kept.receipts[-1], lang, width) if kept.receipts else []
 
     def refused(self, message: Message) -> None:
         if self.pane.display:

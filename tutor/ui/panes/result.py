@@ -35,7 +35,8 @@ class ResultPane(ErrandPane):
 
     def title(self) -> list[Part]:
         score = self.store.score
-        return [(self.tr(f"result_title_{score.state.replace('-', '_')}", got=score.points, of=score.of), "title")]
+        state = "partly" if score.is_partly_final else score.state.replace("-", "_")
+        return [(self.tr(f"result_title_{state}", got=score.points, of=score.of), "title")]
 
     def refill(self) -> None:
         self.draw_title()

@@ -12,7 +12,7 @@ from tutor.literals import safe_text
 from tutor.model import Lang, Lesson
 from tutor.progress import Progress
 from tutor.rubric_model import Rubric, RubricQuestion
-from tutor.scoring import who_words
+from tutor.scoring import when_words, who_words
 from tutor.strings import text
 from tutor.ui.lines import BLANK, Line, Part, fit, line, wrap
 from tutor.ui.views.answer import cited, quoted
@@ -90,7 +90,7 @@ def _score(rubric: Rubric, question: RubricQuestion, answer: Answer, lang: Lang,
     if answer.final is not None:
         final = answer.final
         who = who_words(final.who, lang)
-        words = text(lang, "answer.score-final", points=final.points, of=most, who=who, when=final.when)
+        words = text(lang, "answer.score-final", points=final.points, of=most, who=who, when=when_words(final.when))
         out += wrap([(safe_text(words, 400), "strong")], width)
     if own is not None and own.rubric != rubric.version:
         out += wrap([(text(lang, "answer.rubric-changed", old=own.rubric, new=rubric.version), "caution")], width)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from tutor import feedback_text
+from tutor.exchange import Receipt
 from tutor.literals import safe_text
 from tutor.model import Lang, Lesson
 from tutor.returned import Feedback
+from tutor.strings import say
 from tutor.ui.lines import Line, Part, Role, wrap
 
 _ROLES: dict[feedback_text.Kind, Role] = {
@@ -20,6 +22,11 @@ _ROLES: dict[feedback_text.Kind, Role] = {
     "comment": "plain",
     "asked": "muted",
 }
+
+
+def waiting_lines(receipt: Receipt, lang: Lang, width: int) -> list[Line]:
+    """The last hand-in, while none has any feedback."""
+    return wrap([(safe_text(say(lang, feedback_text.waiting(receipt)), 4_000), "plain")], width)
 
 
 def feedback_lines(lesson: Lesson, found: Feedback, lang: Lang, width: int) -> list[Line]:

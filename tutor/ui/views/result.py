@@ -66,7 +66,7 @@ def _predictions(lesson: Lesson, evidence: Sequence[Evidence], lang: Lang, width
 def _giver(part: Part, lesson: Lesson, progress: Progress, lang: Lang) -> str:
     giver = text(lang, f"scoring.giver-{part.giver}")
     if part.who:
-        return safe_text(f"{giver} ({scoring.who_words(part.who, lang)}, {part.when})", 200)
+        return safe_text(f"{giver} ({scoring.who_words(part.who, lang)}, {scoring.when_words(part.when)})", 200)
     if part.id == "edge" and part.giver is Giver.MACHINE:
         caught = text(lang, "ui.edge_score", caught=len(progress.caught), of=len(lesson.exercise.wrong))
         return f"{giver}, {caught}"
