@@ -70,6 +70,24 @@ async def test_all_that_was_printed_can_be_scrolled_through(box: Box80) -> None:
         assert LAST in learner.text
 
 
+async def test_paging_and_turning_do_not_wipe_what_a_run_showed(box: Box80) -> None:
+    async with box.open(lab=FakeLab([printed(*(f"row {n}" for n in range(60))), ended()])) as learner:
+        pane = await on_demo(learner)
+        await learner.press("space", "l", "r", "r")
+        assert pane.draft == {"eager": 1}, "before a run they change the prediction"
+        await learner.until(lambda: pane.view.ended == "ok")
+        await learner.press("space")
+        assert pane.body.top > 0
+        await learner.press("g", "j", "l")
+        assert learner.app.learner.active is not pane, "the next view"
+        await learner.press("h")
+        assert learner.app.learner.active is pane
+        assert len(pane.view.output) == 60
+        await learner.press("v")
+        assert not pane.view.ended
+        assert pane.draft == {"eager": 2}
+
+
 async def test_a_run_that_prints_on_leaves_the_view_where_the_reader_is(box: Box80) -> None:
     import queue
 

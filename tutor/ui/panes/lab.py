@@ -125,14 +125,16 @@ class LabPane(LabView):
     def do_value(self) -> bool:
         return self._turn(1)
 
+    # What a run showed goes when a prediction changes: keys that also page or turn do that once it has ended.
+
     def do_tick(self) -> bool:
-        return self._turn(1)
+        return not self.view.ended and self._turn(1)
 
     async def do_right(self) -> bool:
-        return self._turn(1) or await super().do_right()
+        return (not self.view.ended and self._turn(1)) or await super().do_right()
 
     async def do_left(self) -> bool:
-        return self._turn(-1) or await super().do_left()
+        return (not self.view.ended and self._turn(-1)) or await super().do_left()
 
     def _turn(self, step: int) -> bool:
         """The next answer of the row under the cursor; False when there is none to turn."""
