@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tutor import snapshot
-from tutor.journal_lines import SCHEMA, Damaged, FromTheFuture, decode, encode, fingerprint
+from tutor.journal_events import Events
+from tutor.journal_lines import SCHEMA, encode
 from tutor.line_file import LineFile
 from tutor.model import Message
 from tutor.paths import StateError, make_private, why
@@ -50,7 +51,8 @@ class Journal:
         """Use `open`."""
         self.folder = folder
         self.session = os.urandom(4).hex()
-        self.progress = Progress()
+        self._events = Events()
+        self.progress = self._events.progress
         self.notices: list[Message] = []
         self.pending: list[Event] = []
         self.read_only: Message | None = None
@@ -58,9 +60,6 @@ class Journal:
         self._clock = clock
         self._count = 0
         self._lines = 0
-        self._last_id = ""
-        self._seen: dict[str, int] = {}
-        self._set_aside: set[str] = set()
         self._claim = Claim(folder, self._tell)
         self._claimed = self._closed = False
         self._stale = True
@@ -122,11 +121,11 @@ class Journal:
                 self._claim.keep()
             if not self._file.changed():
                 return False
-            before = self._last_id
+            before = self._events.last_id
             with self._file.locked():
                 self._catch_up()
                 self._flush()
-            return self._last_id != before
+            return self._events.last_id != before
 
     def _record(self, kind: str, data: Callable[[], Mapping[str, Any]]) -> Event:
         with self._mutex:
@@ -158,7 +157,7 @@ class Journal:
             return
         self._file.append([encode(event) for event in self.pending])
         for event in self.pending:
-            self._remember(event)
+            self._events.remember(event)
         self._lines += len(self.pending)
         self.pending.clear()
         if self._file.offset > SEGMENT:
@@ -167,7 +166,7 @@ class Journal:
     def _fold(self) -> None:
         """Put a snapshot in place of the events so far, which move to `history/`. Holds the lock."""
         try:
-            snapshot.write(self.folder, self.progress, self._last_id)
+            snapshot.write(self.folder, self.progress, self._events.last_id)
             self._to_history()
         except OSError as error:
             # Nothing is lost: the journal grows on until a later fold succeeds.
@@ -177,7 +176,8 @@ class Journal:
         """Move the journal, which the snapshot covers, and start a new one. Raises OSError."""
         snapshot.to_history(self.folder, self._file.path)
         self._file.open()
-        self._lines, self._seen = 0, {}
+        self._lines = 0
+        self._events.forget_lines()
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -197,8 +197,7 @@ class Journal:
             if self.read_only is None:
                 self._to_history()
 
-        self.progress.become(progress or Progress())
-        self._last_id, self._seen = covered, {}
+        self._events.begin(progress or Progress(), covered)
         for name, raw in history:
             self._take(raw.rstrip(b"\n").split(b"\n"), f"history/{name}", 0)
         self._lines = self._take(lines, self._file.path.name, 0)
@@ -249,42 +248,16 @@ class Journal:
 
     def _take(self, lines: list[bytes], name: str, before: int) -> int:
         """Fold in lines of the file `name`, which follow `before` others; returns how many."""
-        damaged: dict[int, bytes] = {}
-        for number, line in enumerate(lines, before + 1):
-            event = decode(line, number)
-            if isinstance(event, FromTheFuture):
-                self._become_reader(Message("state.from-the-future", {"path": str(self.folder / name)}))
-            elif line and (isinstance(event, Damaged) or not self._fold_in(event)):
-                damaged[number] = line
-        self._put_aside({n: line for n, line in damaged.items() if fingerprint(line) not in self._set_aside}, name)
+        taken = self._events.take(lines, before)
+        if taken.from_the_future:
+            self._become_reader(Message("state.from-the-future", {"path": str(self.folder / name)}))
+        if taken.damaged:
+            self._put_aside(taken.damaged, name)
         return len(lines)
-
-    def _fold_in(self, event: Event) -> bool:
-        """Whether the event could be used; one that stands there twice, after a failed write, counts once."""
-        number = event.id.rpartition("-")[2]
-        if not number.isdecimal():
-            return False
-        if int(number) <= self._seen.get(event.session, 0):
-            return True
-        try:
-            if event.kind == "set_aside":
-                self._set_aside.update(event.data["lines"])
-            apply(self.progress, event)
-        except (KeyError, TypeError, ValueError):
-            return False
-        self._remember(event)
-        return True
-
-    def _remember(self, event: Event) -> None:
-        self._seen[event.session] = int(event.id.rpartition("-")[2])
-        self._last_id = event.id
 
     def _put_aside(self, damaged: dict[int, bytes], name: str) -> None:
         """Copy damaged lines to a file of their own and say so, once."""
-        if not damaged:
-            return
-        names = [fingerprint(line) for line in damaged.values()]
-        self._set_aside.update(names)
+        names = self._events.set_aside(damaged)
         aside = self.folder / f"damaged-{self._clock():%Y-%m-%d}.jsonl"
         what: dict[str, str | int] = {
             "count": len(damaged),
