@@ -64,12 +64,12 @@ class Draft:
         """What a way earns. As for `set_least`."""
         self.ways[way].points = points
 
-    def add_slot(self, label: str) -> str | None:
-        """A slot of the instructor's own, with one label for both languages; its id, None when there is no room."""
+    def add_slot(self, label: Bilingual) -> str | None:
+        """A slot of the instructor's own; its id, None when there is no room."""
         if len(self.slots) >= SLOTS_MAX:
             return None
         name = next(name for number in range(1, SLOTS_MAX + 2) if (name := f"{OWN}{number}") not in self.slots)
-        self.slots[name] = Bilingual(label, label)
+        self.slots[name] = label
         self.added.append(name)
         return name
 

@@ -12,11 +12,14 @@ import pytest
 from tests.ui.review_room import LEARNERS, Room, files, lesson, room
 from tutor import regrade
 from tutor.class_criteria import class_criteria
+from tutor.gradebook.book import GradebookError
+from tutor.gradebook.database import Database
 from tutor.gradebook.results import Result
+from tutor.gradebook.scores import Mark
 from tutor.grades import grades
 from tutor.intake import questions_of
 from tutor.judging import broken_report
-from tutor.model import CheckReport, Ending, Lesson, Message
+from tutor.model import Bilingual, CheckReport, Ending, Lesson, Message
 from tutor.ui.review.app import ReviewApp
 from tutor.ui.review.class_list import ClassList
 from tutor.ui.review.criteria_edit import CriteriaScreen
@@ -185,8 +188,12 @@ async def test_a_rule_that_cannot_be_is_said_and_leaving_asks(room: Room) -> Non
         assert "nothing to accept" in window.text
         await window.press("g", "9", "P")
         assert "no more than the question has" in window.text
-        await window.press("1", "a", *"names the log", "enter")
-        assert "own1" in screen.draft.added
+        await window.press("1", "a", *"names the log", "enter", *"dian", "enter")
+        assert screen.draft.slots["own1"] == Bilingual("dian", "names the log")
+        await window.press("a", *"only here", "enter", "enter")
+        assert screen.draft.slots["own2"] == Bilingual("only here", "only here")
+        await window.press("d", "k")
+        assert screen.draft.added == ["own1"]
         await window.press("space", "space")
         assert screen.draft.mark("own1", 0) == "some"
         await window.press("G", "2")
@@ -220,6 +227,56 @@ async def test_figures_say_who_and_go_into_a_file(room: Room, lang: str) -> None
         rows = list(csv.reader(file))
     assert rows[0] == ["group", "name", "figure", "value"]
     assert ["slots", "explanation", "rule", str(LEARNERS)] in rows
+
+
+async def test_what_others_give_is_seen_and_nothing_is_drawn_for_nothing(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+    real = ClassList.refill
+
+    def refill(screen: ClassList) -> None:
+        drawn.append(1)
+        real(screen)
+
+    monkeypatch.setattr("tutor.ui.review.class_list.QUIET", 0)
+    async with room.open() as window:
+        await window.settle()
+        monkeypatch.setattr(ClassList, "refill", refill)
+
+        async def look() -> int:
+            drawn.clear()
+            window.list.look()
+            await window.settle()
+            return len(drawn)
+
+        assert await look() == 0
+        item = room.book.queue.find(room.logins[0], "q1")
+        assert item is not None
+        room.book.queue.claim_this(item.id, "bob", "bob/1")
+        assert await look() == 1
+        assert "held by bob" in window.line(room.blind(room.logins[0]))
+        room.book.queue.keep(item.id, "bob/1")  # another lease, the same rows
+        assert await look() == 0
+        mark = Mark(2, {}, {})
+        room.book.scores.give(item.id, "bob", mark, holder="bob/1")
+        await window.press("f")
+        window.list.look()
+        await window.settle()
+        await window.press("escape")
+        assert "Q1 1/6" in window.text
+        with monkeypatch.context() as patch:
+
+            def lost(_: Database) -> int:
+                raise GradebookError("class.db-unusable", db="book", why="gone")
+
+            patch.setattr(Database, "changes", lost)
+            window.list.look()
+            assert "The gradebook book cannot be used: gone." in await window.settle()
+        await window.press("v", "v")
+        room.give(room.logins[1], "q1", 1)
+        assert await look() == 1
+        assert "Q1 2/6" in window.text
 
 
 def test_a_long_list_makes_only_the_lines_that_are_drawn(lesson: Lesson, room: Room) -> None:

@@ -14,6 +14,7 @@ from tutor.class_criteria import rubric_of
 from tutor.criteria import SLOTS_MAX, WAYS_MAX, Criteria, CriteriaError
 from tutor.criteria_draft import Draft
 from tutor.intake import questions_of
+from tutor.model import Bilingual
 
 LESSON = catalog.load(catalog.DEFAULT_LESSON)
 QUESTIONS = questions_of(LESSON)
@@ -94,7 +95,7 @@ def test_a_draft_goes_round_the_marks_and_keeps_the_least_possible() -> None:
 
 def test_slots_and_ways_come_and_go() -> None:
     draft = Draft(own("q1"), 2)
-    name = draft.add_slot("names the log")
+    name = draft.add_slot(Bilingual("点名日志", "names the log"))
     assert name == "own1"
     draft.cycle(name, 1)
     draft.cycle(name, 1)
@@ -108,7 +109,7 @@ def test_slots_and_ways_come_and_go() -> None:
     while draft.remove_way(0):
         assert draft.ways
     assert len(draft.ways) == 1
-    while draft.add_slot("x"):
+    while draft.add_slot(Bilingual("x", "x")):
         assert len(draft.slots) <= SLOTS_MAX
     assert len(draft.slots) == SLOTS_MAX
 

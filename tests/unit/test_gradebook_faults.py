@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import shutil
 import subprocess
 import sys
@@ -15,12 +16,18 @@ import sqlalchemy as sa
 
 from tests.unit import postgres
 from tutor import class_book, exchange
+from tutor.exchange import ExchangeError, Unreadable
 from tutor.gradebook import Gradebook, GradebookError
 from tutor.gradebook import tables as schema
 from tutor.gradebook.book import Arrival
-from tutor.gradebook.database import Database
+from tutor.gradebook.database import IDLE_S, ConnectionLost, Database
+from tutor.gradebook.queue import LeaseLost
 from tutor.gradebook.scores import Mark
+from tutor.model import Message
+from tutor.regrade import RegradeStopped
+from tutor.roster import RosterError
 from tutor.strings import say
+from tutor.submission import Unacceptable
 
 FORK = multiprocessing.get_context("fork")
 
@@ -167,6 +174,140 @@ def test_a_disk_that_fills_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     full(book, room=None)
     assert book.take([arrival("ada", raw=b"x" * 4000), arrival("bob", raw=b"x" * 400_000)], ("q1",)) == 2
     book.close()
+
+
+def test_a_lock_of_postgresql_that_never_comes_free_is_told(
+    server: postgres.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = server.database()
+    book = Gradebook(Database(url), "class-1")
+    fill(book, 1)
+    monkeypatch.setattr("tutor.gradebook.database.PATIENCE_S", 0.01)
+    impatient = Gradebook(Database(url), "class-1")
+    item = book.queue.find("u0", "q1")
+    assert item is not None
+    with book.database.write() as connection:
+        connection.execute(sa.select(schema.item).where(schema.item.c.id == item.id).with_for_update())
+        with pytest.raises(GradebookError) as caught:
+            impatient.queue.claim_this(item.id, "ada", "ada/1")
+    assert "Somebody else was writing" in sentence(caught)
+    assert impatient.queue.claim_this(item.id, "ada", "ada/1").id == item.id
+    book.close()
+    impatient.close()
+
+
+def test_a_grader_who_stops_in_the_middle_of_a_transaction_holds_nobody_up(server: postgres.Server) -> None:
+    url = server.database()
+    book, stopped = Gradebook(Database(url), "class-1"), Database(url)
+    fill(book, 1)
+
+    def stop() -> None:
+        with stopped.write() as connection:
+            usual = connection.execute(sa.text("SHOW idle_in_transaction_session_timeout")).scalar()
+            assert usual == f"{IDLE_S}s"
+            connection.execute(sa.update(schema.item).values(grader="bob"))
+            connection.execute(sa.text("SET idle_in_transaction_session_timeout = 1"))  # it has passed
+            book.queue.claim_this(1, "ada", "ada/1")  # waits until the other one is cut off
+            connection.execute(sa.update(schema.item).values(grader="eve"))
+
+    with pytest.raises(ConnectionLost) as caught:
+        stop()
+    assert "cannot be used" in sentence(caught)
+    found = book.queue.find("u0", "q1")
+    assert found is not None
+    assert (found.id, found.grader) == (1, "ada")
+    book.close()
+    stopped.close()
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("53100", "is full"),
+        ("55P03", "Somebody else was writing"),
+        ("40P01", "Somebody else"),
+        ("57P01", "cannot be used"),
+    ],
+)
+def test_what_postgresql_raises_is_told_and_loses_nothing(server: postgres.Server, state: str, words: str) -> None:
+    book = Gradebook(Database(server.database()), "class-1")
+    fill(book, 1)
+    item = book.queue.find("u0", "q1")
+    assert item is not None
+    with book.database.write() as connection:
+        connection.execute(
+            sa.text(
+                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+                f" $$BEGIN RAISE EXCEPTION 'made up' USING ERRCODE = '{state}'; END$$"
+            )
+        )
+        connection.execute(sa.text("CREATE TRIGGER refuse BEFORE INSERT ON score EXECUTE FUNCTION refuse()"))
+    before = book.database.changes()
+    with pytest.raises(GradebookError) as caught:
+        book.scores.give(item.id, "ada", mark(1))
+    assert words in sentence(caught)
+    assert book.database.changes() == before
+    assert book.scores.history(item.id) == []
+    with book.database.write() as connection:
+        connection.execute(sa.text("DROP TRIGGER refuse ON score"))
+    book.scores.give(item.id, "ada", mark(1))
+    assert [each.points for each in book.scores.history(item.id)] == [1]
+    book.close()
+
+
+def test_the_count_of_changes_follows_every_write_and_no_look(book: Gradebook, url: str) -> None:
+    other = Gradebook(Database(url), "class-1")
+    seen = [other.database.changes()]
+
+    def changed(act: Callable[[], object]) -> bool:
+        act()
+        seen.append(other.database.changes())
+        return seen[-1] > seen[-2]
+
+    assert changed(lambda: fill(book, 2))
+    item = book.queue.find("u0", "q1")
+    assert item is not None
+    assert changed(lambda: book.queue.claim_this(item.id, "ada", "a"))
+    assert changed(lambda: book.queue.release(item.id, "a"))
+    score, _ = book.scores.give(item.id, "ada", mark(1))
+    assert changed(lambda: book.scores.publish([score.id], 1.0))
+    assert changed(lambda: book.looked_at([("ask.json", "1", "u0")]))
+    for look in (book.rows, book.refused, book.scores.standing, lambda: book.queue.count("q1"), book.seen):
+        assert not changed(look)
+    assert not changed(lambda: Gradebook(Database(url), "class-1").close())
+    other.close()
+
+
+def test_a_gradebook_of_before_the_count_is_opened(url: str) -> None:
+    book = Gradebook(Database(url), "class-1")
+    with book.database.write() as connection:
+        connection.execute(sa.delete(schema.about).where(schema.about.c.name == "changes"))
+    book.close()
+    book = Gradebook(Database(url), "class-1")
+    before = book.database.changes()
+    fill(book, 1)
+    assert book.database.changes() > before
+    book.close()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        GradebookError("class.db-full", db="x"),
+        ConnectionLost("class.db-unusable", db="x", why="y"),
+        ExchangeError("class.not-yours", path="/x"),
+        Unreadable("class.refuse-link"),
+        Unacceptable("class.refuse-large", size=1, most=2),
+        RosterError("class.roster-empty"),
+        RegradeStopped(Message("class.regrade-stopped")),
+        LeaseLost("ada"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_goes_from_process_to_process_whole(error: Exception) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert vars(again) == vars(error)
 
 
 # --- a server that goes, a copy of yesterday --------------------------------------------------------------------------

@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog, class_book, exchange, handed_in, intake, submission
+from tutor import catalog, class_book, exchange, handed_in, intake, look_again, submission
 from tutor.exchange import ClassFolder, ExchangeError
 from tutor.gradebook import Gradebook
 from tutor.gradebook.book import Refused
+from tutor.gradebook.scores import Mark
+from tutor.look_again import LookAgain
 from tutor.model import Lesson
 from tutor.progress import Progress
 from tutor.roster import Enrolled
@@ -331,6 +333,26 @@ def test_the_newest_counts_and_history_stays(folder: ClassFolder, book: Gradeboo
     assert first is not None
     assert submission.read(book.raw(first)).body["number"] == 1
     assert set(book.scores.standing()) == {row.submission}
+
+
+def test_a_request_to_look_again_is_read_once(
+    folder: ClassFolder, book: Gradebook, lesson: Lesson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop(folder, "a", mine(lesson))
+    intake.take_in(folder, book, lesson)
+    item = book.queue.find(ME, "q1")
+    assert item is not None
+    score, _ = book.scores.give(item.id, "ann", Mark(1, {}, {}))
+    book.scores.publish([score.id], 1.0)
+    hand_in = submission.read(book.raw(item.submission))
+    ask = LookAgain(hand_in.author, lesson.id, hand_in.sha256, "q1", "Please.")
+    drop(folder, "ask", look_again.pack(ask))
+    assert intake.take_in(folder, book, lesson) == (1, 0, 1)
+    monkeypatch.setattr(intake, "read_stranger", lambda *_: pytest.fail("read again"))
+    assert intake.take_in(folder, book, lesson) == (0, 0, 2)
+    asked = book.queue.asked(item.id)
+    assert asked is not None
+    assert asked.text == "Please."
 
 
 def test_a_file_that_is_replaced_under_its_name_is_a_new_one(

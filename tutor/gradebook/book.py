@@ -71,18 +71,22 @@ class Gradebook:
     """The gradebook of one class. Every method raises GradebookError when the database cannot be used."""
 
     def __init__(self, database: Database, class_id: str) -> None:
-        """Raises GradebookError when the database is another class's."""
+        """Raises GradebookError when the database is another class's: then it is closed."""
         self.database = database
         self.class_id = class_id
         self.queue = Queue(database)
         self.scores = Scores(database)
         self.rules = Rules(database)
         self.results = Results(database)
-        if self._owner() is None:
-            with database.write() as connection:
-                connection.execute(_insert_new(connection, about), {"name": "class", "value": class_id})
-        if self._owner() != class_id:
-            raise GradebookError("class.db-other", db=database.shown)
+        try:
+            if self._owner() is None:
+                with database.write() as connection:
+                    connection.execute(_insert_new(connection, about), {"name": "class", "value": class_id})
+            if self._owner() != class_id:
+                raise GradebookError("class.db-other", db=database.shown)
+        except BaseException:
+            database.close()
+            raise
 
     def _owner(self) -> str | None:
         with self.database.read() as connection:

@@ -16,6 +16,9 @@ from tutor.model import Message
 #: How long a write waits for another one, seconds.
 PATIENCE_S = 30
 
+#: PostgreSQL: after how long a grader who was stopped in the middle of a transaction loses it, seconds.
+IDLE_S = 15
+
 #: PostgreSQL: how long to wait for a server, and after how long a silent line counts as cut (seconds, milliseconds).
 _WIRE: Final = {
     "connect_timeout": 10,
@@ -168,7 +171,7 @@ def _prepare_postgresql(engine: sa.Engine) -> None:
     def connected(raw: Any, _record: object) -> None:
         raw.autocommit = True  # else the settings end with the transaction that they are made in
         raw.execute(f"SET lock_timeout = {max(1, round(PATIENCE_S * 1000))}")
-        raw.execute(f"SET idle_in_transaction_session_timeout = {max(1, round(PATIENCE_S * 500))}")
+        raw.execute(f"SET idle_in_transaction_session_timeout = {IDLE_S * 1000}")
         raw.autocommit = False
 
 

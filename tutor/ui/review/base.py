@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from inspect import isawaitable
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, cast
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -138,7 +139,13 @@ class ReviewBase(Screen[bool]):
         """Top row and key line as things are now."""
         self.top.set_parts(self.head())
         shown = [key for key in (*self.KEYS, *COMMON) if key.line and self.can(key.id)]
-        self.keys.set_keys([Key(key.id, f"{key.shown} {self._words(key, self.lang)}") for key in shown])
+        keys = [Key(key.id, f"{key.shown} {self._words(key, self.lang)}") for key in shown]
+        # What does not fit is in the help, so the help's own key always does.
+        helps = next(n for n, key in enumerate(keys) if key.command == "help")
+        keys.append(keys.pop(helps))
+        while len(keys) > 1 and sum(cell_len(key.words) + 1 for key in keys) > self.app.size.width:
+            del keys[-2]
+        self.keys.set_keys(keys)
 
     def _words(self, key: ReviewKey, lang: Lang) -> str:
         """What a key does, for the key line and the help."""

@@ -13,6 +13,7 @@ from tutor.criteria import LABEL_MAX, Criteria, CriteriaError
 from tutor.criteria_draft import Draft
 from tutor.gradebook.rules import Effect
 from tutor.intake import questions_of
+from tutor.model import Bilingual
 from tutor.strings import text
 from tutor.ui.lines import Line, Part, fit
 from tutor.ui.review.base import ReviewKey
@@ -185,12 +186,17 @@ class CriteriaScreen(ClassScreen):
             self.say("")
 
     def do_add_slot(self) -> None:
-        def add(label: str) -> None:
+        """Ask for its label here and in the other language; an empty one there is the same label."""
+
+        def here(words: str) -> None:
+            label = _printable(words)
+            if label:
+                self.review.ask_line(self.tr("slot-label-other"), lambda other: add(label, other), most=LABEL_MAX)
+
+        def add(label: str, other: str) -> None:
             assert self.draft is not None
-            label = "".join(c for c in label.strip() if c.isprintable())
-            if not label:
-                return
-            name = self.draft.add_slot(label)
+            both = (label, _printable(other) or label)
+            name = self.draft.add_slot(Bilingual(*(both if self.lang == "zh" else reversed(both))))
             if name is None:
                 self.say(text(self.lang, "class.criteria-many"), "caution")
                 return
@@ -199,7 +205,7 @@ class CriteriaScreen(ClassScreen):
             self.say(self.tr("slot-added"))
             self.draw_bars()
 
-        self.review.ask_line(self.tr("slot-label"), add, most=LABEL_MAX)
+        self.review.ask_line(self.tr("slot-label"), here, most=LABEL_MAX)
 
     def do_add_way(self) -> None:
         assert self.draft is not None
@@ -268,3 +274,7 @@ class CriteriaScreen(ClassScreen):
     @on(LinesView.Picked)
     def _picked(self) -> None:
         self.draw_bars()
+
+
+def _printable(words: str) -> str:
+    return "".join(c for c in words.strip() if c.isprintable())

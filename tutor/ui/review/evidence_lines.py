@@ -120,7 +120,7 @@ def beside_lines(name: str, entry: object, asked: Wanted, run: RunView, lang: La
     same = sum(pair.theirs == pair.ours for pair in found)
     out += [*wrap([(tr("beside-count", same=same, all=len(found)), "plain")], width), BLANK]
     for pair in found:
-        out += _pair(pair, (theirs, there), (ours, here), width)
+        out += _pair(pair, (theirs, there), (ours, here), tr("both"), width)
     return out
 
 
@@ -157,7 +157,7 @@ def _in_words(pair: Pair, lang: Lang) -> Pair:
     return pair._replace(theirs=known.get(pair.theirs or "", pair.theirs), ours=known.get(pair.ours or "", pair.ours))
 
 
-def _pair(pair: Pair, theirs: tuple[str, Role], ours: tuple[str, Role], width: int) -> list[Line]:
+def _pair(pair: Pair, theirs: tuple[str, Role], ours: tuple[str, Role], both: str, width: int) -> list[Line]:
     """On one row where there is room for three columns, else a row for each side."""
     mark: Part = ("[=] ", "good") if pair.theirs == pair.ours else ("[~] ", "caution")
     name = safe_text(pair.name, 100)
@@ -169,6 +169,8 @@ def _pair(pair: Pair, theirs: tuple[str, Role], ours: tuple[str, Role], width: i
         return [line(mark, *((fit(cell, column), role) for cell, role in zip(cells, roles, strict=True)))]
     out = wrap([mark, (name, "plain")], width, rest="    ")
     label = max(cell_len(theirs[0]), cell_len(ours[0])) + 2
+    if left == right:
+        return out + wrap([(fit(both, label), "plain"), (left, "plain")], width, first="    ", rest=" " * (label + 4))
     for (who, role), value in ((theirs, left), (ours, right)):
         out += wrap([(fit(who, label), "plain"), (value, role)], width, first="    ", rest=" " * (label + 4))
     return out
