@@ -20,7 +20,6 @@ from tutor.lab.trace_job import Difference, FrameStory, Job
 from tutor.lab.trace_reading import Reading
 from tutor.lab.trace_story import Said
 from tutor.literals import safe_text
-from tutor.paths import why
 
 #: Bytes between two words about how far the reading is.
 PROGRESS = 200 << 20
@@ -31,7 +30,10 @@ _INSIDE = ("progress", "backward")
 def run(_context: Context, args: argparse.Namespace, out: Output) -> int:
     """Explain the folder, or one file of it. Raises Stop."""
     path = Path(args.trace)
-    found = _find(path)
+    try:
+        found = trace_files.find_some(path)
+    except trace_files.TraceError as error:
+        raise Stop.saying(error.message) from error
     reading = Reading()
     for file in found.files:
         reading.add(file)
@@ -52,33 +54,10 @@ def run(_context: Context, args: argparse.Namespace, out: Output) -> int:
         raise Stop("trace.unreadable", path=name, why=reason)
     unreadable = [*found.unreadable, *reading.unreadable.items()]
     if not out.as_json:
-        _head(str(path), found, reading.job, out)
+        say([trace_story.head(str(path), found, reading.job, out.lang)], out)
     conclude(reading.job, out, unreadable)
     _beside(found, unreadable, out)
     return Exit.GOOD
-
-
-def _find(path: Path) -> Found:
-    try:
-        found = trace_files.find(path)
-    except FileNotFoundError as error:
-        raise Stop("trace.missing", path=str(path)) from error
-    except (OSError, ValueError) as error:
-        reason = why(error) if isinstance(error, OSError) else str(error)
-        raise Stop("trace.unreadable", path=str(path), why=reason) from error
-    if not found.files:
-        if found.unreadable:
-            name, reason = found.unreadable[0]
-            raise Stop("trace.unreadable", path=name, why=reason)
-        raise Stop("trace.none", path=str(path), others=len(found.others))
-    return found
-
-
-def _head(path: str, found: Found, job: Job, out: Output) -> None:
-    versions = sorted({process.facts.torch for process in job.processes.values() if process.facts.torch})
-    size = f"{found.size / 1e6:.1f} MB" if found.size >= 1e6 else f"{found.size / 1e3:.0f} KB"
-    torch = ", ".join(versions[:3]) or out.text("trace.torch-unsaid")
-    say([Said(out.text("trace.head", path=path, files=len(found.files), size=size, torch=torch))], out)
 
 
 def _beside(found: Found, unreadable: list[tuple[str, str]], out: Output) -> None:

@@ -12,6 +12,7 @@ from unicodedata import east_asian_width
 from tutor.lab.trace_advice import advise
 from tutor.lab.trace_facts import Event
 from tutor.lab.trace_fields import PHASES, Frame, short
+from tutor.lab.trace_files import Found
 from tutor.lab.trace_job import Counts, Difference, FrameStory, Group, Job, Process, Why
 from tutor.model import Lang
 from tutor.strings import say, text
@@ -74,6 +75,15 @@ def tell(job: Job, differences: list[Difference], lang: Lang) -> list[Said]:
             told.say(f"{number}. {say(lang, message)}", 2)
     _reliable(job, told)
     return told.lines
+
+
+def head(path: str, found: Found, job: Job, lang: Lang) -> Said:
+    """The line that names what was read."""
+    told = Telling(lang)
+    versions = sorted({process.facts.torch for process in job.processes.values() if process.facts.torch})
+    size = f"{found.size / 1e6:.1f} MB" if found.size >= 1e6 else f"{found.size / 1e3:.0f} KB"
+    torch = ", ".join(versions[:3]) or told.text("torch-unsaid")
+    return Said(told.text("head", path=path, files=len(found.files), size=size, torch=torch))
 
 
 def _span(job: Job, told: Telling) -> None:

@@ -88,6 +88,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("language", ("t",), ("f9",), editing=True, line=True),
     Command("help", ("?",), ("f1", "ctrl+g"), editing=True, line=True),
     Command("palette", (":",), ("ctrl+p",), palette=False),
+    Command("trace"),
     Command("theme"),
     Command("save", (), ("ctrl+s",)),
     Command("repaint", (), ("ctrl+l",)),

@@ -303,6 +303,15 @@ class LearnerScreen(ScreenBars):
         await tab.show(tab.demos.place)
         tab.demos.open_demo(name)
 
+    async def do_trace(self) -> None:
+        """Show the lab with the view that explains a trace."""
+        from tutor.ui.panes.lab_tab import LabTab
+
+        await self.show_tab("lab")
+        tab = self.panes["lab"]
+        assert isinstance(tab, LabTab)
+        await tab.show("trace")
+
     def set_theme(self, theme: ThemeName) -> None:
         self.theme_name = theme
         for bar in (self.top, self.tabs, self.divider, self.message, self.keys):

@@ -16,7 +16,7 @@ from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 
-VIEWS = ("demos", "requests", "breaks", "layers", "inside", "exercise", "evidence")
+VIEWS = ("demos", "requests", "breaks", "layers", "inside", "exercise", "evidence", "trace")
 
 
 class LabTab(Pane):
@@ -74,9 +74,11 @@ class LabTab(Pane):
         from tutor.ui.panes.lab_inside import InsideView
         from tutor.ui.panes.lab_layers import LayersView
         from tutor.ui.panes.lab_requests import RequestsView
+        from tutor.ui.panes.lab_trace import TraceView
 
         kinds: dict[str, type[LabView]] = {
-            view.place: view for view in (RequestsView, BreaksView, LayersView, InsideView, ExerciseView, EvidenceView)
+            view.place: view
+            for view in (RequestsView, BreaksView, LayersView, InsideView, ExerciseView, EvidenceView, TraceView)
         }
         return kinds[name](self.store, self.theme_name)
 
