@@ -3,7 +3,9 @@ JSON; see test_gpu_demos.py. Kernels run in Triton's interpreter."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import json
 import os
 import sys
@@ -51,8 +53,16 @@ def observed(name: str, **changes: Any) -> list[dict[str, Any]]:
     lab = importlib.import_module("tutor.lab.child").Lab(voice, "cpu")
     for what in ("kernels", "gpu_work"):
         setattr(lab, what, lambda call: [("relu_kernel", 1.0)] if call() is not None else [])
+    lab.race = lambda sides, *, n, **_: {name: lab.spread(us) for name, us in places(sides, n=n, cold=False).items()}
     demo.run(lab)
     return list(voice.said)
+
+
+def drawn() -> list[dict[str, Any]]:
+    """The launch-bound demo, whose drawings go to the printed lines and not among the events."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        said = observed("launch_bound", LARGE=64, inputs=lambda _size, device: accuracy.usual((2, 8, 64), device))
+    return [*said, {"drawn": printed.getvalue().splitlines()}]
 
 
 def probes() -> dict[str, float]:
@@ -78,6 +88,7 @@ def main() -> None:
         "fused_block": observed("fused_block", SIZES=dict.fromkeys(("small", "middle", "large"), SMALL)),
         "cudagraph_refused": observed("cudagraph_refused"),
         "cudagraph_keep": observed("cudagraph_keep", by_hand=lambda _lab, _one: None, LARGE=64),
+        "launch_bound": drawn(),
     }
     import fused_block as fused
     import kernel_limit as limit

@@ -32,9 +32,9 @@ def seen() -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["kernel_limit", "fused_block", "cudagraph_refused", "cudagraph_keep"])
+@pytest.mark.parametrize("name", ["kernel_limit", "fused_block", "cudagraph_refused", "cudagraph_keep", "launch_bound"])
 def test_a_demo_observes_what_its_toml_names(seen: dict[str, Any], name: str) -> None:
-    demo, told = DEMOS[name], seen[name]
+    demo, told = DEMOS[name], [each for each in seen[name] if "series" in each]
     assert {each["why"] for each in told} <= {None, *demo.why}
     asks = {ask.id: len(ask.choices) for ask in demo.asks}
     answers = {each["ask"]: each["answer"] for each in told if each["ask"]}
@@ -45,6 +45,21 @@ def test_a_demo_observes_what_its_toml_names(seen: dict[str, Any], name: str) ->
         assert asks[ask] == 0 or answer < asks[ask]
     assert set(demo.units) <= {value for each in told for value in each["values"]}
     assert any(each["series"] == "control" for each in told)
+
+
+def test_a_promised_address_is_tried_without_the_cache_and_with_it(seen: dict[str, Any]) -> None:
+    """The whole run stands in for a GPU, so only what is asked for can be seen here: each of the three once."""
+    series = [each["series"] for each in seen["cudagraph_keep"] if "copies" in each["values"]]
+    assert series == ["copied", "promised", "from_cache"]
+
+
+def test_five_timelines_are_drawn_and_fit_beside_the_lesson(seen: dict[str, Any]) -> None:
+    [lines] = [each["drawn"] for each in seen["launch_bound"] if "drawn" in each]
+    assert [line for line in lines if not line.startswith(("CPU ", "GPU ", " us "))] == [
+        *("eager, (64, 256)", "eager", "compiled", "cpp", "cudagraphs")
+    ]
+    assert sum(line.startswith("GPU ") for line in lines) == 5
+    assert max(map(len, lines)) <= 60
 
 
 def test_the_unit_is_the_one_whose_probe_is_as_slow(seen: dict[str, Any]) -> None:
