@@ -1,28 +1,21 @@
-"""The learner's screen: two rows of bars, the lesson beside or before the work, a message row, the key line.
-
-Keys are looked up in `commands.COMMANDS`. Those that work in editors too are priority bindings; the others reach
-`on_key` only when nothing that is typed in wanted them.
-"""
+"""The learner's screen: two rows of bars, the lesson beside or before the work, a message row, the key line."""
 
 from __future__ import annotations
 
-from inspect import isawaitable
 from typing import TYPE_CHECKING, cast
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.geometry import Size
 from textual.widget import Widget
 
 from tutor.model import CheckReport, Ending
-from tutor.ui import commands
-from tutor.ui.commands import TABS, Command, Context
+from tutor.ui.commands import TABS, Context
 from tutor.ui.lines import line
 from tutor.ui.panes.base import Pane
 from tutor.ui.panes.factory import make
 from tutor.ui.panes.lesson import LessonPane
-from tutor.ui.screen_bars import ScreenBars
+from tutor.ui.screen_keys import ScreenKeys
 from tutor.ui.store import RETRY, SAVE_AFTER, Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.bars import Bar, KeyLine, TabBar
@@ -36,13 +29,8 @@ WIDE = 110
 SMALLEST = (80, 24)
 
 
-class LearnerScreen(ScreenBars):
-    """Holds the panes and runs commands on the one that is active."""
-
-    BINDINGS = [
-        Binding("escape", "escape", priority=True, show=False),
-        *(Binding(key, f"hot('{command.id}')", priority=True, show=False) for key, command in commands.hot_keys()),
-    ]
+class LearnerScreen(ScreenKeys):
+    """Holds the panes, and brings what happens in one to the others."""
 
     def __init__(self, store: Store, theme: ThemeName) -> None:
         super().__init__()
@@ -68,9 +56,8 @@ class LearnerScreen(ScreenBars):
         self.reading = wanted == "lesson"
         self.tab = wanted if wanted != "lesson" else "code"
         self.box = ""
-        self._place_kept = store.progress.place
         self.folded = False
-        self._too_small = False
+        self.too_small = False
         self._sized = Size(0, 0)
         self._saving = False
         self._told_lost = False
@@ -178,86 +165,6 @@ class LearnerScreen(ScreenBars):
 
     def _divide(self) -> None:
         self.divider.show([line("| ")] * self.divider.size.height)
-
-    # --- commands and keys -------------------------------------------------------------------------------------------
-
-    def can(self, command: Command) -> bool:
-        if not commands.usable(command, self.context):
-            return False
-        if command.id == "stop" and self.tutor.checker.running:
-            return True
-        if hasattr(self.active, f"do_{command.id}"):
-            return self.active.can(command.id)
-        return hasattr(self, f"do_{command.id}") and command.id != "stop"
-
-    def action_escape(self) -> None:
-        if self._too_small:
-            return
-        if self.focused is self.keys:
-            self.set_focus(self.active.home())
-        else:
-            self.active.leave_editor()
-            self.set_focus(self.keys)
-        self.draw_bars()
-
-    async def action_hot(self, name: str) -> None:
-        command = commands.by_id(name)
-        if self._too_small and name != "leave":
-            return
-        if not commands.usable(command, self.context):
-            self.say(self.tr("not_here", key=commands.key_label(command, editing=True)))
-            return
-        await self.perform(command)
-
-    async def on_key(self, event: events.Key) -> None:
-        if self._too_small:
-            event.stop()
-            return
-        if not self.editing and await self._outside(event.key, event.character):
-            event.stop()
-
-    async def _outside(self, key: str, character: str | None) -> bool:
-        for command in commands.outside(key, character, self.context):
-            if await self.perform(command):
-                return True
-        return False
-
-    def on_paste(self, event: events.Paste) -> None:
-        event.stop()
-        if not self.editing:
-            self.say(self.tr("paste_where"))
-
-    async def perform(self, command: Command) -> bool:
-        """Run a command on the active pane, else on the screen; False when neither has it now."""
-        if command.writes and self.store.journal.read_only is not None:
-            self.say(self.store.journal.read_only, "caution")
-            return True
-        for target in (self.active, self):
-            method = getattr(target, f"do_{command.id}", None)
-            if method is None:
-                continue
-            result = method()
-            if (await result if isawaitable(result) else result) is False:
-                continue
-            if command.id not in ("down", "up"):
-                self.call_after_refresh(self.draw_bars)
-            return True
-        return False
-
-    @on(KeyLine.Chosen)
-    async def _chosen(self, event: KeyLine.Chosen) -> None:
-        if event.command == "escape":
-            self.action_escape()
-        elif event.command == "inside":
-            self.set_focus(self.active.home())
-        else:
-            if event.command == "act":
-                self.set_focus(self.active.home())
-            await self.perform(commands.by_id(event.command))
-
-    @on(TabBar.Chosen)
-    async def _tab_clicked(self, event: TabBar.Chosen) -> None:
-        await self.show_tab(event.name)
 
     # --- for the application ----------------------------------------------------------------------------------------
 
@@ -402,6 +309,10 @@ class LearnerScreen(ScreenBars):
     async def _demo_asked(self, event: Pane.OpenDemo) -> None:
         await self.open_demo(event.demo)
 
+    @on(TabBar.Chosen)
+    async def _tab_clicked(self, event: TabBar.Chosen) -> None:
+        await self.show_tab(event.name)
+
     @on(LinesView.Picked)
     def _picked(self, event: LinesView.Picked) -> None:
         self.active.choose(event.item)
@@ -418,8 +329,8 @@ class LearnerScreen(ScreenBars):
 
     async def on_resize(self, event: events.Resize) -> None:
         small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
-        if small != self._too_small:
-            self._too_small = small
+        if small != self.too_small:
+            self.too_small = small
             self.body.display = not small
             self.tabs.display = self.keys.display = not small
         if small:
