@@ -218,6 +218,29 @@ WRONG = {
     ),
 }
 
+_MANY = "tl.num_programs(0) == 16"
+#: Right in every call before the timed ones, which here have 16 programs: name -> text and the keys that may say so.
+TIMED = {
+    "a timed call that finds a result leaves it": (
+        kernel(
+            store="old = tl.load(out + row * out_stride + c, mask=inside, other=0.0)\n    "
+            + _STORE.replace("mask=inside", "mask=inside & ((old != old) | (tl.num_programs(0) != 16))")
+        ),
+        {"wrong-skipped"},
+    ),
+    "half of the timed rows": (
+        kernel(store=f"y = tl.where(({_MANY}) & (row % 2 == 0), 1.0, y)\n    " + _STORE),
+        {"wrong-value"},
+    ),
+    "the timed input is changed": (
+        kernel(store=_STORE + f"\n    if {_MANY}:\n        tl.store(bias + c, 1.0, mask=inside)"),
+        {"wrong-input"},
+    ),
+    "a timed call leaves a mark": (
+        kernel(store=_STORE + f"\n    if {_MANY}:\n        tl.store(out + 5000, 1.0)"),
+        {"wrong-stray"},
+    ),
+}
 #: What depends on which program is first: on a GPU it may come out right now and then, in the interpreter never.
 RACY = frozenset(("a program counts on the one before",))
 #: Takes more memory than there is.

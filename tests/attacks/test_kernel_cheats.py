@@ -5,16 +5,18 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, replace
 from threading import Timer
 from typing import Any
 
 import pytest
 
-from tests.attacks.kernel_cheats import DRAFT, ENDLESS, GREEDY, HONEST, REFUSED, ROOT, WRONG
-from tutor.fused import run, source
+from tests.attacks.kernel_cheats import DRAFT, ENDLESS, GREEDY, HONEST, REFUSED, ROOT, TIMED, WRONG
+from tutor.fused import large, run, source
 from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.protocol import Outcome
 from tutor.model import Ending, Message
@@ -43,9 +45,9 @@ def test_what_is_more_than_a_kernel_is_refused_unrun(name: str) -> None:
     assert all(say(lang, found) for lang in ("zh", "en"))
 
 
-@pytest.mark.parametrize("name", [*HONEST, *WRONG])
+@pytest.mark.parametrize("name", [*HONEST, *WRONG, *TIMED])
 def test_what_is_a_kernel_is_read(name: str) -> None:
-    text = HONEST[name] if name in HONEST else WRONG[name][0]
+    text = HONEST[name] if name in HONEST else {**WRONG, **TIMED}[name][0]
     assert isinstance(source.read(text), source.Kernel)
 
 
@@ -53,11 +55,18 @@ def test_what_is_a_kernel_is_read(name: str) -> None:
 def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, run.Judgement]:
     """Every kernel run by the worker and judged."""
     folder = tmp_path_factory.mktemp("kernels")
-    texts = {**HONEST, **{name: text for name, (text, _) in WRONG.items()}, "greedy": GREEDY}
+    wrong = {name: text for name, (text, _) in {**WRONG, **TIMED}.items()}
+    texts = {**HONEST, **wrong, "greedy": GREEDY, "timed": HONEST["a row in registers"]}
+    drawn = run.ask(HONEST["a row in registers"], demos=DEMOS, rng=random.Random(7))
+    assert isinstance(drawn, run.Asked)
+    timed = _timed(drawn)
     asked = {}
     for number, (name, text) in enumerate(texts.items()):
-        one = asked[name] = run.ask(text, demos=DEMOS, rng=random.Random(7))
-        assert isinstance(one, run.Asked), name
+        kernel = source.read(text)
+        assert isinstance(kernel, source.Kernel), name
+        one = timed if name in TIMED or name == "timed" else drawn
+        own = {"text": kernel.text, "warps": kernel.num_warps, "max_block": kernel.max_block}
+        asked[name] = one = replace(one, text=text, params={**one.params, **own})
         (folder / f"{number}.request.json").write_text(json.dumps(one.params))
     said = subprocess.run([sys.executable, FORKS, WORKER, folder], stdout=subprocess.PIPE, check=True).stdout
     found = {}
@@ -66,6 +75,9 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, run.Judgement]
             events = [{"series": "died", "values": {"signal": -status}, "call": None}]
         else:
             events = json.loads((folder / f"{number}.said.json").read_text())
+        for each in events:
+            if isinstance(us := each["values"].get("us"), list):
+                each["values"]["us"] = {"n": len(us), "p50": statistics.median(us)}
         if events[-1]["series"] == "limit":
             found[name] = run.Judgement(Ending.LIMIT, Message("lab.raised", events[-1]["values"]))
         else:
@@ -81,11 +93,30 @@ def test_an_honest_kernel_passes(judged: dict[str, run.Judgement], name: str) ->
     assert found.ending is Ending.PASSED, (found.message, found.case)
 
 
+def _timed(one: run.Asked) -> run.Asked:
+    """As on a GPU, where sizes are timed; what a GPU is needed for has a stand-in there."""
+    sizes = [large.draw(random.Random(7), 16, 96, calls=4, looked_at=3, rows_each=4, timed=True)]
+    params = {**one.params, "large": {"cpu": [asdict(size) for size in sizes]}, "calls": one.params["calls"][:3]}
+    return replace(one, drawn=one.drawn[:3], large={"cpu": sizes}, params=params)
+
+
 @interpreted
 @pytest.mark.torch
-@pytest.mark.parametrize("name", WRONG)
+def test_an_honest_kernel_is_timed_beside_the_others(judged: dict[str, run.Judgement]) -> None:
+    found = judged["timed"]
+    assert found.message.key == "kernel.passed-timed", (found.message, found.case)
+    sides = {(row["side"], row["way"]) for row in found.timed}
+    ways = ("graph", "launch")
+    assert sides == {(side, way) for side in ("floor", "own", "lesson", "inductor") for way in ways}
+    assert {row["of_floor"] for row in found.timed if row["side"] == "floor"} == {1.0}
+    assert all(row["us"]["n"] == 2 for row in found.timed)
+
+
+@interpreted
+@pytest.mark.torch
+@pytest.mark.parametrize("name", [*WRONG, *TIMED])
 def test_a_cheat_fails_for_the_reason_that_it_should(judged: dict[str, run.Judgement], name: str) -> None:
-    found, (_, keys) = judged[name], WRONG[name]
+    found, (_, keys) = judged[name], {**WRONG, **TIMED}[name]
     assert found.ending is Ending.FAILED, (found.message, found.case)
     assert found.message.key.removeprefix("kernel.") in keys, (found.message, found.case)
     assert all(say(lang, found.message) for lang in ("zh", "en"))

@@ -250,7 +250,7 @@ class Large:
             "lesson": partial(fused_block, *self.inputs),
             "inductor": partial(compiled, *self.inputs),
         }
-        flush = torch.empty(clock.FLUSH_BYTES, dtype=torch.int8, device="cuda")
+        flush = torch.empty(clock.FLUSH_BYTES, dtype=torch.int8, device=self.device)
         ways = {"graph": {name: clock.replay_of(side) for name, side in sides.items()}, "launch": sides}
         for turn, (way, calls) in enumerate(ways.items()):
             marks: dict[str, list[tuple[torch.cuda.Event, torch.cuda.Event]]] = {name: [] for name in calls}
