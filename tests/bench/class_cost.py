@@ -113,19 +113,27 @@ def _regrade(book: Gradebook, folder: ClassFolder, what: str) -> None:
     count = _take_in(book, folder)
     print(f"  intake of {count} files, {sum(sizes) >> 10} KiB: {time.perf_counter() - began:.2f} s")
     weak = bool(sandbox_lacks())
-    began = time.perf_counter()
+    began, spent = time.perf_counter(), _processor_seconds()
     reports = [graded.report for graded in Regrade(book, lesson, "me", jobs=cores, weak_sandbox=weak)]
     seconds = time.perf_counter() - began
     endings = ", ".join(f"{count} {ending}" for ending, count in Counter(each.ending for each in reports).most_common())
+    spent = _processor_seconds() - spent
     print(f"  re-grade of {len(reports)}, blanks {what}, {cores} processes: {seconds:.2f} s ({endings})")
+    print(f"    of which on a processor {spent:.2f} s, load {os.getloadavg()[0]:.1f}")
     _show("one of them in the sandbox", [each.seconds for each in reports])
+
+
+def _processor_seconds() -> float:
+    """What this process and those that it has waited for have used so far."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _list_and_next(book: Gradebook, folder: ClassFolder) -> None:
     began = time.perf_counter()
     count = _take_in(book, folder)
     print(f"  intake of {count} files: {time.perf_counter() - began:.2f} s")
-    look, listing, following, scoring = [], [], [], []
+    look, listing, following, scoring, counting = [], [], [], [], []
     for _ in range(20):
         began = time.perf_counter()
         _take_in(book, folder)
@@ -133,8 +141,12 @@ def _list_and_next(book: Gradebook, folder: ClassFolder) -> None:
         count = sum(1 for _ in grades(book))
         look.append(looked - began)
         listing.append(time.perf_counter() - looked)
+        began = time.perf_counter()
+        book.database.changes()
+        counting.append(time.perf_counter() - began)
     _show("a look at the inbox, nothing new", look)
     _show(f"grades of {count}", listing)
+    _show("a look whether anything changed", counting)
     for _ in range(500):
         began = time.perf_counter()
         item = book.queue.claim("me", "sitting", ("q1",))
