@@ -17,7 +17,7 @@ from tutor.model import LANGS, Lang
 from tutor.settings import Settings
 from tutor.ui import box
 from tutor.ui.box import Box
-from tutor.ui.views.gpus import choice_lines
+from tutor.ui.views.gpus import choice_lines, device_words
 
 EIGHT = [card(n, *range(10 * n, 10 * n + n), used=1000 * n, busy=10 * n) for n in range(8)]
 
@@ -36,10 +36,10 @@ def items(listed: list[Gpu] | Trouble | None, chosen: str = "auto", **env: str) 
 def test_each_gpu_with_its_memory_load_and_who_is_on_it() -> None:
     rows = shown(EIGHT[:3], "cuda:1")
     assert rows[2] == "  auto: the least busy GPU, cuda:0 H200 now"
-    assert rows[4] == "  cuda:0 H200  143771 of 143771 MiB free  0 % busy  least busy  nobody on it"
+    assert rows[4] == "  cuda:0 H200  143771 of 143771 MiB free    0 % busy  least busy  nobody on it"
     assert rows[5:7] == [
-        "> cuda:1 H200  142771 of 143771 MiB free  10 % busy  user10 python 10 100 MiB",
-        "  cuda:2 H200  141771 of 143771 MiB free  20 % busy  user20 python 20 100 MiB,",
+        "> cuda:1 H200  142771 of 143771 MiB free   10 % busy  user10 python 10 100 MiB",
+        "  cuda:2 H200  141771 of 143771 MiB free   20 % busy  user20 python 20 100 MiB,",
     ]
     assert rows[7].strip() == "user21 python 21 100 MiB"
 
@@ -50,6 +50,14 @@ def test_every_one_can_be_taken_and_a_number_is_the_same_as_its_uuid() -> None:
     for chosen in ("cuda:3", "cuda:GPU-3aa"):
         assert next(row for row in shown(EIGHT, chosen) if row.startswith(">")).startswith("> cuda:3 H200")
     assert any(row.startswith(">   MIG 2g.35gb  MIG-b") for row in shown([SLICED], "cuda:MIG-b"))
+
+
+def test_a_device_is_named_as_people_call_it() -> None:
+    there = [card(0), SLICED]
+    assert device_words("cuda:GPU-0aa", there) == "cuda:0 H200"
+    assert device_words("cuda:MIG-b", there) == "cuda:1 H200 MIG 2g.35gb"
+    assert device_words("auto", there) == "auto"
+    assert device_words("cuda:GPU-0aa", []) == "cuda:GPU-0aa"
 
 
 @pytest.mark.parametrize("lang", LANGS)

@@ -11,7 +11,7 @@ from tutor.lab.gpus import Gpu, Trouble
 from tutor.model import Lang, Message
 from tutor.strings import text
 from tutor.ui.lines import Line
-from tutor.ui.views.gpus import ITEM, choice_lines
+from tutor.ui.views.gpus import ITEM, choice_lines, device_words
 
 if TYPE_CHECKING:
     from tutor.ui.app import TutorApp
@@ -40,7 +40,8 @@ def open_choice(overlays: Overlays) -> None:
         if item and item.startswith(ITEM):
             device = item.removeprefix(ITEM)
             app.use_device(device)
-            app.learner.say(Message("gpus.taken", {"device": device}), "good")
+            there = [] if listed is None or isinstance(listed, Trouble) else listed
+            app.learner.say(Message("gpus.taken", {"device": device_words(device, there)}), "good")
 
     app.show_lines(
         lambda lang: text(lang, "gpus.title"), lines, done, keys="gpus.keys", item=ITEM + app.context.device

@@ -85,7 +85,15 @@ def _card(gpu: Gpu, lang: Lang) -> str:
     free = gpu.total - gpu.used if gpu.total is not None and gpu.used is not None else None
     numbers = {"free": free, "total": gpu.total, "busy": gpu.busy}
     shown = {name: "?" if number is None else str(number) for name, number in numbers.items()}
+    shown["free"], shown["busy"] = shown["free"].rjust(len(shown["total"])), shown["busy"].rjust(3)
     return text(lang, "gpus.card", name=_name(gpu), **shown)
+
+
+def device_words(device: str, listed: Sequence[Gpu]) -> str:
+    """A device as people call it: `cuda:1 H200` for `cuda:GPU-...`; as it is named where it is none of the listed."""
+    named = {f"cuda:{gpu.uuid}": _name(gpu) for gpu in listed}
+    slices = {f"cuda:{uuid}": f"{_name(gpu)} {profile}" for gpu in listed for profile, uuid in gpu.slices}
+    return safe_text({**named, **slices}.get(device, device))
 
 
 def _who(processes: Sequence[Process], lang: Lang, owner: Callable[[int], str | None]) -> str:
