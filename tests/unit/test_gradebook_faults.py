@@ -22,10 +22,11 @@ from tutor.gradebook import tables as schema
 from tutor.gradebook.book import Arrival
 from tutor.gradebook.database import IDLE_S, ConnectionLost, Database
 from tutor.gradebook.queue import LeaseLost
-from tutor.gradebook.scores import Mark
+from tutor.gradebook.results import Result
+from tutor.gradebook.scores import Mark, RuleChanged
 from tutor.model import Message
 from tutor.regrade import RegradeStopped
-from tutor.roster import RosterError
+from tutor.roster import Enrolled, RosterError
 from tutor.strings import say
 from tutor.submission import Unacceptable
 
@@ -118,6 +119,56 @@ def test_two_who_press_at_the_same_moment_are_both_kept(book: Gradebook, url: st
     again = book.queue.find("u0", "q1")
     assert again is not None
     assert again.state == "conflict"
+
+
+def test_two_who_take_in_or_enroll_at_once_take_each_hand_in_once(book: Gradebook, url: str) -> None:
+    book.close()
+
+    def take(number: int) -> int:
+        mine = Gradebook(Database(url), "class-1")
+        if number == 3:
+            mine.enroll([Enrolled(f"u{each}", "") for each in range(30)])
+            new = 0
+        else:
+            new = mine.take([arrival(f"u{each}") for each in range(20)], ("q1",))
+        mine.close()
+        return new
+
+    assert sorted(at_once(4, take)) == [0, 0, 0, 20]
+    assert sorted(row.learner.login for row in book.rows()) == sorted(f"u{each}" for each in range(30))
+    assert book.queue.count("q1") == (0, 20)
+
+
+def test_two_who_judge_the_same_run_keep_the_first_result(book: Gradebook) -> None:
+    fill(book, 1)
+    one = book.results.begin("checks", "ada", weak_sandbox=False)
+    again = book.results.begin("checks", "bob", weak_sandbox=False)
+    assert again.id == one.id
+    (todo,) = book.results.todo(one.id, 0, 10)
+    book.results.add(one.id, [(Result(todo.submission, "passed", 2, 1, {}), True)])
+    book.results.add(again.id, [(Result(todo.submission, "broke", 0, 0, {}), False)])
+    assert book.results.standing()[todo.submission].counts == ("passed", 2, 1)
+    assert book.results.proposed() == []
+
+
+def test_a_score_that_is_given_while_the_rule_changes_follows_it_or_is_refused(book: Gradebook, url: str) -> None:
+    fill(book, 20)
+    numbers = [each["q1"].item for each in book.scores.standing().values()]
+    book.close()
+
+    def act(who: int) -> None:
+        mine = Gradebook(Database(url), "class-1")
+        if who == 0:
+            mine.rules.change("q1", {}, lambda _: 2, "ada")
+        for number in numbers if who else ():
+            try:
+                mine.scores.give(number, f"g{who}", mark(1)._replace(by_hand=False))
+            except RuleChanged:
+                pass
+        mine.close()
+
+    assert at_once(2, act) == [None, None]
+    assert {each.points for each in book.scores.latest().values()} <= {2}
 
 
 def test_many_who_open_a_new_gradebook_at_once_make_it_once(url: str) -> None:

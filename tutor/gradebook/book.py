@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from tutor.gradebook.database import Database, GradebookError
+from tutor.gradebook.database import Database, GradebookError, insert_new
 from tutor.gradebook.queue import Queue
 from tutor.gradebook.results import Results
 from tutor.gradebook.rules import Rules
@@ -81,7 +81,7 @@ class Gradebook:
         try:
             if self._owner() is None:
                 with database.write() as connection:
-                    connection.execute(_insert_new(connection, about), {"name": "class", "value": class_id})
+                    connection.execute(insert_new(connection, about), {"name": "class", "value": class_id})
             if self._owner() != class_id:
                 raise GradebookError("class.db-other", db=database.shown)
         except BaseException:
@@ -102,7 +102,7 @@ class Gradebook:
         """Make this the roster; who is no longer on it keeps all that they have. Files that were refused because their
         owner was not on it will be looked at again. Returns how many learners there are."""
         wanted = {enrolled.login: enrolled for enrolled in roster}
-        with self.database.write() as connection:
+        with self.database.write(alone=True) as connection:
             known = set(connection.execute(sa.select(learner.c.login)).scalars())
             connection.execute(sa.update(learner).values(enrolled=False))
             for enrolled in wanted.values():
@@ -137,12 +137,12 @@ class Gradebook:
         ]
         if rows:
             with self.database.write() as connection:
-                connection.execute(_insert_new(connection, inbox), rows)
+                connection.execute(insert_new(connection, inbox), rows)
 
     def take(self, arrivals: Sequence[Arrival], questions: Sequence[str]) -> int:
         """Take hand-ins, oldest first; the newest of a learner is the one that counts. One that was taken before is
         not taken twice. Returns how many were new."""
-        with self.database.write() as connection:
+        with self.database.write(alone=True) as connection:
             logins = {arrival.owner for arrival in arrivals}
             known = set(connection.execute(sa.select(learner.c.login)).scalars())
             _add_learners(connection, [Enrolled(login, "") for login in sorted(logins - known)], enrolled=False)
@@ -212,7 +212,7 @@ def _looked_at(connection: sa.Connection, files: Sequence[tuple[str, str, str]])
     now = time.time()
     rows = [{"name": name, "stamp": stamp, "owner": owner, "seen": now, "reason": None} for name, stamp, owner in files]
     if rows:
-        connection.execute(_insert_new(connection, inbox), rows)
+        connection.execute(insert_new(connection, inbox), rows)
 
 
 #: What databases take in one statement, at the least.
@@ -296,14 +296,6 @@ def _add_hand_ins(
     ]
     if items:
         connection.execute(sa.insert(item), items)
-
-
-def _insert_new(connection: sa.Connection, table: sa.Table) -> Any:
-    """An insert that leaves a row that is there already as it is: two may take in at once."""
-    from sqlalchemy.dialects import postgresql, sqlite
-
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    return dialect.insert(table).on_conflict_do_nothing()
 
 
 def _add_learners(connection: sa.Connection, new: Sequence[Enrolled], *, enrolled: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from tutor.gradebook.tables import FromTheFuture, about, migrate
+from tutor.gradebook.tables import FromTheFuture, about, item, migrate
 from tutor.model import Message
 
 #: How long a write waits for another one, seconds.
@@ -92,9 +92,12 @@ class Database:
                 connection.execute(sa.insert(about).values(name=_CHANGES, value="0"))
 
     @contextmanager
-    def write(self) -> Iterator[sa.Connection]:
-        """A transaction: all of it or nothing. Raises GradebookError."""
+    def write(self, *, alone: bool = False) -> Iterator[sa.Connection]:
+        """A transaction: all of it or nothing. `alone`: what it reads of others is whole, and stays so until it ends,
+        as always in SQLite; others that change an item wait. Raises GradebookError."""
         with self._explained(), self._engine.begin() as connection:
+            if alone and not self._is_sqlite:
+                connection.execute(sa.text(f"LOCK TABLE {item.name} IN EXCLUSIVE MODE"))
             yield connection
             # Last, so that the row is locked for the moment of the commit only: writers do not wait for each other.
             connection.execute(_COUNT)
@@ -134,6 +137,14 @@ class Database:
             if isinstance(error, sa.exc.OperationalError):
                 raise GradebookError("class.db-unusable", db=self.shown, why=said) from error
             raise
+
+
+def insert_new(connection: sa.Connection, table: sa.Table) -> Any:
+    """An insert that leaves a row that is there already as it is: two may do the same at once."""
+    from sqlalchemy.dialects import postgresql, sqlite
+
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    return dialect.insert(table).on_conflict_do_nothing()
 
 
 def _choose_journal(raw: Any, journal: str) -> None:

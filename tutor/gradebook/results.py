@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from tutor.gradebook.database import Database
+from tutor.gradebook.database import Database, insert_new
 from tutor.gradebook.tables import learner, result, run, submission
 
 
@@ -87,7 +87,8 @@ class Results:
             return int(connection.execute(wanted).scalar_one())
 
     def add(self, number: int, results: Sequence[tuple[Result, bool]]) -> None:
-        """Record results of a run, each with whether it is taken at once."""
+        """Record results of a run, each with whether it is taken at once. Of two that judge the same run at the same
+        time the first result of a hand-in stays."""
         rows = [
             {
                 "run_id": number,
@@ -103,7 +104,7 @@ class Results:
         ]
         if rows:
             with self._database.write() as connection:
-                connection.execute(sa.insert(result), rows)
+                connection.execute(insert_new(connection, result), rows)
 
     def end(self, number: int) -> None:
         """The run is through."""
