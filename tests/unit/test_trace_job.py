@@ -90,6 +90,7 @@ def test_a_rank_that_never_compiled_a_function_is_told(tmp_path: Path) -> None:
     made = job(tmp_path, compiled("f") + compiled("g", frame_id=1), compiled("f"))
     (one,) = made.differences()
     assert (one.frame.fn, one.groups[0].ranks, one.groups[0].counts.compiles) == ("g", (1,), 0)
+    assert advice(made) == ["ranks-some"]
 
 
 def test_other_graphs_of_one_function_are_told(tmp_path: Path) -> None:
@@ -101,7 +102,9 @@ def test_other_graphs_of_one_function_are_told(tmp_path: Path) -> None:
 
 def test_ranks_without_the_cached_code_are_told(tmp_path: Path) -> None:
     cache = [record({"artifact": {"name": f"fx_graph_cache_{how}"}}, "{}") for how in ("hit", "hit", "miss")]
-    made = job(tmp_path, *[compiled() + each for each in cache])
+    slow = compiled().replace(b'"entire_frame_compile_time_s": 1.5', b'"entire_frame_compile_time_s": 9.5')
+    assert job(tmp_path, *[compiled() + each for each in cache]).differences() == [], "a race costs nobody"
+    made = job(tmp_path, compiled() + cache[0], compiled() + cache[1], slow + cache[2])
     (one,) = made.differences()
     assert (one.kind, [group.ranks for group in one.groups]) == ("cache", [(0, 1), (2,)])
     assert advice(made) == ["cache"]

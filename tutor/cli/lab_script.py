@@ -88,7 +88,7 @@ def _folder(stack: ExitStack) -> tuple[Path, bool]:
     """Where the trace goes, and whether the folder is ours to remove: who sets TORCH_TRACE keeps the trace."""
     asked = os.environ.get("TORCH_TRACE")
     if asked:
-        return Path(asked), False
+        return Path(asked).absolute(), False  # The program may change its folder before it compiles.
     try:
         made = tempfile.TemporaryDirectory(prefix="tutor-trace-", ignore_cleanup_errors=True)
     except OSError as error:
@@ -236,24 +236,25 @@ class _Watched:
         self.line: ProgressLine | None = None
         self._folder = folder
         self._out = out
-        self._old = {file.name for file in self._files()}
+        self._known: set[str] = set()
+        self._known |= {file.name for file in self._new_files()}
         self._told = 0
         self._compiling: tuple[str, float] = ("", 0.0)
 
     def look(self) -> None:
         """Read what was written since."""
-        for file in self._files():
-            if file.name not in self._old:
-                self.reading.add(file)
+        for file in self._new_files():
+            self._known.add(file.name)
+            self.reading.add(file)
         for event in self.reading.more():
             lab_trace.emit([event], self._out)
             if not self._out.as_json and self._told < LIVE_MAX:
                 self._tell(event)
         self._now_compiling()
 
-    def _files(self) -> list[trace_files.TraceFile]:
+    def _new_files(self) -> list[trace_files.TraceFile]:
         try:
-            return trace_files.find(self._folder).files
+            return trace_files.find(self._folder, self._known).files
         except FileNotFoundError:
             return []  # torch makes the folder with its first record.
         except OSError as error:

@@ -53,10 +53,12 @@ def _ranks(differences: list[Difference]) -> Iterator[tuple[str, Message]]:
     kinds = [difference.kind for difference in differences]
     if "collectives" in kinds:
         yield _said("collectives")
-    if "frame" in kinds:
-        first = differences[kinds.index("frame")]
-        about = first.whys[0].event["about"] if first.whys else first.frame.fn
-        yield _said("ranks", about=about, fn=first.frame.fn)
+    frames = [difference for difference in differences if difference.kind == "frame"]
+    guarded = next((difference for difference in frames if difference.whys), None)
+    if guarded is not None:
+        yield _said("ranks", about=guarded.whys[0].event["about"], fn=guarded.frame.fn)
+    elif frames:
+        yield _said("ranks-some", fn=frames[0].frame.fn)
     if "ops" in kinds:
         yield _said("ops", fn=differences[kinds.index("ops")].frame.fn)
     if "cache" in kinds:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -76,13 +76,18 @@ def find_some(path: Path) -> Found:
     return found
 
 
-def find(path: Path) -> Found:
-    """The traces in a folder, or one trace by its name. Raises OSError when `path` itself cannot be listed."""
+def find(path: Path, known: Container[str] = ()) -> Found:
+    """The traces in a folder but those of a known name, or one trace by its name.
+
+    Raises OSError when `path` itself cannot be listed.
+    """
     found = Found()
     if stat.S_ISDIR(path.stat().st_mode):
         os.scandir(path).close()  # os.walk would be silent about a folder that may not be listed.
         for each in _walk(path, found):
-            _look(each, str(each.relative_to(path)), found)
+            name = str(each.relative_to(path))
+            if name not in known:
+                _look(each, name, found)
     else:
         _look(path, path.name, found)
     return found

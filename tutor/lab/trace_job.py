@@ -17,6 +17,9 @@ FRAMES_MAX, BREAKS_MAX, ERRORS_MAX = 5000, 2000, 100
 #: Different reasons of one frame's recompiles that are kept, and of all frames'; graphs of one whose size is.
 WHYS_MAX, ALL_WHYS_MAX, OPS_MAX = 50, 5000, 256
 
+#: Seconds that ranks have to differ by for a cache that some of them found to be worth a word.
+CACHE_S = 1.0
+
 _DIGITS = re.compile(r"\d+")
 
 
@@ -312,10 +315,10 @@ def _cache_difference(ranks: Mapping[int, Process]) -> list[Difference]:
         for rank, process in ranks.items()
         if process.facts.caches
     }
-    if len(set(found.values())) < 2:
-        return []
     counts = {rank: ranks[rank].counts for rank in found}
     seconds = [count.seconds for count in counts.values()]
+    if len(set(found.values())) < 2 or max(seconds) - min(seconds) < CACHE_S:
+        return []  # Ranks of one machine race for an entry, and who comes second finds it: that alone costs nobody.
     return [Difference("cache", Frame(), _grouped(found, counts), (), max(seconds) - min(seconds))]
 
 
