@@ -65,7 +65,7 @@ class ExerciseView(LabView):
         """The verdict on exactly this text."""
         self.evidence: str | None = None
         self.judging = False
-        self.said = ""
+        self.said = Message("exercise.preparing")
         self.shift = 0
         self._output: deque[str] = deque(maxlen=SAID)
         self._stamp: object = ()
@@ -153,7 +153,7 @@ class ExerciseView(LabView):
     def _verdict_lines(self, width: int) -> list[Line]:
         lang = self.store.lang
         if self.running:
-            return view.running_lines(self.said, self._where(), lang, width)
+            return view.running_lines(say(lang, self.said), self._where(), width)
         if self.found is None:
             return view.empty_lines(self._where(), lang, width, draft=self.own.is_draft(self.text))
         return view.verdict_lines(self.found, self.evidence, self._output, lang, width)
@@ -262,7 +262,7 @@ class ExerciseView(LabView):
         if not self.own.exists or self.problem is not None:
             self.say(self.problem or self.words("none"), "caution")
             return True
-        self.judging, self._stopped, self.said = True, False, ""
+        self.judging, self._stopped, self.said = True, False, Message("exercise.preparing")
         self.found = self.evidence = None
         self._output.clear()
         self.say("")
@@ -310,11 +310,11 @@ class ExerciseView(LabView):
 
     def take(self, event: Mapping[str, Any]) -> None:
         if event["event"] == "progress":
-            self.said = say(self.store.lang, protocol.message(event["message"]))
+            self.said = protocol.message(event["message"])
         elif event["event"] == "output":
             self._output.extend(event["text"].splitlines())
         elif event["event"] == "ended":
-            self.said = self.words("comparing")
+            self.said = Message("exercise.comparing")
 
     @on(Judged)
     def _was_judged(self, event: Judged) -> None:

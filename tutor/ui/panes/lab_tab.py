@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.widget import Widget
 
@@ -99,8 +100,11 @@ class LabTab(Pane):
         parts: list[Part] = []
         for name in VIEWS:
             words = text(self.store.lang, f"lab_views.tab-{name}")
-            parts.append((f"[{words}]", "strong") if name == self.shown else (f" {words} ", "muted"))
-        return [*parts, ("  " + text(self.store.lang, "lab_views.view-hint"), "muted")]
+            parts.append((f"[{words}] ", "strong") if name == self.shown else (f"{words} ", "muted"))
+        hint = " " + text(self.store.lang, "lab_views.view-hint")
+        # Beside the lesson there is room for the names, and not always for the keys, which the help has too.
+        fits = sum(cell_len(words) for words, _ in parts) + cell_len(hint) < self.size.width - 2
+        return [*parts, (hint, "muted")] if fits else parts
 
     def draw_title(self) -> None:
         self.head.set_parts([("  ", "plain"), *self.title()])

@@ -134,9 +134,9 @@ def empty_lines(where: str, lang: Lang, width: int, *, draft: bool) -> list[Line
     return out + wrap([(text(lang, "exercise.press"), "plain"), (" " + where, "muted")], width)
 
 
-def running_lines(said: str, where: str, lang: Lang, width: int) -> list[Line]:
+def running_lines(said: str, where: str, width: int) -> list[Line]:
     """A judgement that goes on."""
-    return wrap([(said or text(lang, "exercise.preparing"), "caution"), ("  " + where, "muted")], width)
+    return wrap([(said, "caution"), ("  " + where, "muted")], width)
 
 
 def where_words(device: str, gpu: bool | None, lang: Lang) -> str:
