@@ -113,7 +113,8 @@ def test_people_get_80_columns(lab: Lab, name: str, lang: str, monkeypatch: pyte
 def test_people_read_which_rank_and_why(lab: Lab) -> None:
     out = lab("--lang", "en", "--trace", str(TRACES / "2.13-ranks")).out
     assert "encode (learner/ranks.py:8): rank 0 compiled it 1x, rank 1 compiled it 3x" in out
-    assert "only there: x.size(0) 8 -> 11" in out
+    assert "there 1x, elsewhere 0x: x.size(0) 8 -> 11 (first 11-30 08:19:37" in out
+    assert "rank 1 compiled 0.3 s, rank 0 0.1 s." in out
     assert "set_enable_guard_collectives" in out
 
 

@@ -66,9 +66,9 @@ def test_a_rank_that_recompiles_more_is_found_with_its_guards(name: str) -> None
     encode, project = made.differences()
     assert (encode.kind, encode.frame.fn) == ("frame", "encode")
     assert [(group.ranks, group.counts.compiles) for group in encode.groups] == [((0,), 1), ((1,), 3)]
-    assert [why.event["why"] for why in encode.whys] == ["x.size(0) 8 -> 11", "2 <= x.size(0)"]
+    assert [more.why.event["why"] for more in encode.whys] == ["x.size(0) 8 -> 11", "2 <= x.size(0)"]
     assert 0 < encode.extra_s < 1
-    assert [why.event["why"] for why in project.whys] == ["x.dtype Float -> Double"]
+    assert [more.why.event["why"] for more in project.whys] == ["x.dtype Float -> Double"]
     assert advice(made)[0] == "ranks"
 
 
@@ -78,6 +78,11 @@ def test_of_eight_ranks_the_odd_one_is_named(tmp_path: Path) -> None:
     (one,) = made.differences()
     assert [group.ranks for group in one.groups] == [(0, 1, 2, 3, 4, 6, 7), (5,)]
     assert one.extra_s == pytest.approx(3.0)
+    (more,) = one.whys
+    assert (more.times, more.others, more.at) == (3, 1, "11-30 08:00:01.000")
+    ends = made.extremes()
+    assert ends is not None
+    assert (ends[0].rank, ends[1].counts.seconds) == (5, 3.0)
 
 
 def test_ranks_that_did_the_same_do_not_differ(tmp_path: Path) -> None:

@@ -138,7 +138,10 @@ def _tables(job: Job, differences: list[Difference]) -> Iterable[dict[str, Any]]
                 {"ranks": list(group.ranks), "seconds": round(group.seconds, 6), **asdict(group.counts)}
                 for group in one.groups
             ],
-            "whys": [{"why": why.event["why"], "times": why.times, "first": why.event["at"]} for why in one.whys],
+            "whys": [
+                {"why": more.why.event["why"], "times": more.times, "elsewhere": more.others, "first": more.at}
+                for more in one.whys
+            ],
             "extra_seconds": round(one.extra_s, 6),
             "at": one.at if one.kind == "collectives" else None,
         }

@@ -56,7 +56,7 @@ def _ranks(differences: list[Difference]) -> Iterator[tuple[str, Message]]:
     frames = [difference for difference in differences if difference.kind == "frame"]
     guarded = next((difference for difference in frames if difference.whys), None)
     if guarded is not None:
-        yield _said("ranks", about=guarded.whys[0].event["about"], fn=guarded.frame.fn)
+        yield _said("ranks", about=guarded.whys[0].why.event["about"], fn=guarded.frame.fn)
     elif frames:
         yield _said("ranks-some", fn=frames[0].frame.fn)
     if "ops" in kinds:

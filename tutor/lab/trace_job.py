@@ -47,7 +47,9 @@ class Why:
     event: Event
     times: int = 0
     last: Event = field(default_factory=dict)
-    processes: set[str] = field(default_factory=set)
+    first: dict[str, str] = field(default_factory=dict)
+    """When each process met it first."""
+    by_process: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -118,18 +120,28 @@ class Group(NamedTuple):
     seconds: float
 
 
+class More(NamedTuple):
+    """A reason that the odd ranks recompiled for more often: how often one of them and one of the others, and when
+    first."""
+
+    why: Why
+    times: int
+    others: int
+    at: str
+
+
 class Difference(NamedTuple):
     """One thing that ranks do not have in common, the odd ranks last.
 
     `kind` is `frame` (how often, with what end), `ops` (other graphs), `cache` (who found compiled code and who made
-    it) or `collectives` (not the same sequence, `at` the place of the first other one). `whys` are the recompiles that
-    only the odd ranks have, `extra_s` how much longer the slowest rank compiled this than the quickest.
+    it) or `collectives` (not the same sequence, `at` the place of the first other one). `whys` are what the odd ranks
+    recompiled for more often, `extra_s` how much longer the slowest rank compiled this than the quickest.
     """
 
     kind: str
     frame: Frame
     groups: tuple[Group, ...]
-    whys: tuple[Why, ...] = ()
+    whys: tuple[More, ...] = ()
     extra_s: float = 0.0
     at: int = 0
 
@@ -196,7 +208,8 @@ class Job:
             why = story.whys[key] = Why(_short(event))
         why.times += 1
         why.last = _short(event)
-        why.processes.add(process.label)
+        why.by_process[process.label] += 1
+        why.first.setdefault(process.label, event["at"])
 
     def _ended(self, kind: str, event: Event, process: Process) -> None:
         for name in PHASES:
@@ -267,6 +280,11 @@ class Job:
         """Processes that compiled and never said how it ended: killed at once, or with other records than these."""
         return [p for p in self.told() if p.facts.starts and not p.facts.metrics]
 
+    def extremes(self) -> tuple[Process, Process] | None:
+        """The rank that compiled longest and the one that compiled least; None with fewer than two."""
+        ranks = sorted(self.ranks().values(), key=lambda process: process.counts.seconds)
+        return (ranks[-1], ranks[0]) if len(ranks) > 1 else None
+
     def differences(self) -> list[Difference]:
         """Where ranks do not do the same, what costs the others most first."""
         ranks = self.ranks()
@@ -300,12 +318,17 @@ def _frame_difference(story: FrameStory, ranks: Mapping[int, Process]) -> Differ
         groups, kind = _grouped({rank: tuple(count.ops) for rank, count in counts.items()}, counts), "ops"
         if len(groups) == 1:
             return None
-    usual = {ranks[rank].label for rank in groups[0].ranks}
-    odd = {ranks[rank].label for group in groups[1:] for rank in group.ranks}
-    whys = [why for why in story.whys.values() if why.processes & odd and not why.processes & usual]
-    whys = whys or [why for why in story.whys.values() if why.processes & odd]
+    usual = [ranks[rank].label for rank in groups[0].ranks]
+    odd = [ranks[rank].label for group in groups[1:] for rank in group.ranks]
+    whys = [more for why in story.whys.values() if (more := _more(why, usual, odd)) is not None]
     seconds = [count.seconds for count in counts.values()]
     return Difference(kind, story.frame, groups, tuple(whys), max(seconds) - min(seconds))
+
+
+def _more(why: Why, usual: Sequence[str], odd: Sequence[str]) -> More | None:
+    most = max(odd, key=lambda label: why.by_process[label])
+    times, others = why.by_process[most], max(why.by_process[label] for label in usual)
+    return More(why, times, others, why.first[most]) if times > others else None
 
 
 def _cache_difference(ranks: Mapping[int, Process]) -> list[Difference]:

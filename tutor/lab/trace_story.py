@@ -63,7 +63,7 @@ def tell(job: Job, differences: list[Difference], lang: Lang) -> list[Said]:
     told = Telling(lang)
     _span(job, told)
     _processes(job, told)
-    _differences(differences, told)
+    _differences(job, differences, told)
     _frames(job, told)
     _breaks(job, told)
     _errors(job, told)
@@ -173,20 +173,22 @@ def _alike(processes: Sequence[Process]) -> tuple[list[Process], dict[str, int]]
     return rows, {label: count for label, count in hidden.items() if any(row.label == label for row in rows)}
 
 
-def _differences(differences: list[Difference], told: Telling) -> None:
+def _differences(job: Job, differences: list[Difference], told: Telling) -> None:
     if not differences:
         return
     told.part(told.text("ranks-differ"))
     for one in differences[:DIFFERENCES]:
-        groups = ", ".join(_did(one, group, told) for group in one.groups[:RANKS])
+        groups = told.text("and").join(_did(one, group, told) for group in one.groups[:RANKS])
         where = place(one.frame)
         told.say(told.text(f"differs-{one.kind}", fn=one.frame.fn, place=where, groups=groups, at=one.at + 1), 2)
-        for why in one.whys[:WHYS]:
-            shown = guard(why.event, told)
-            told.say(told.text("differs-why", why=shown, times=why.times, at=why.event["at"]), 4)
-    extra = sum(one.extra_s for one in differences if one.kind == "frame")
-    if extra >= 0.05:
-        told.say(told.text("differs-wait", seconds=f"{extra:.1f}"), 2)
+        for more in one.whys[:WHYS]:
+            counts = {"times": more.times, "others": more.others}
+            told.say(told.text("differs-why", why=guard(more.why.event, told), at=more.at, **counts), 4)
+    ends = job.extremes()
+    if ends is not None and ends[0].counts.seconds - ends[1].counts.seconds >= 0.05:
+        slow, quick = ({"who": named(process), "s": f"{process.counts.seconds:.1f}"} for process in ends)
+        fields = {"slow": slow["who"], "most": slow["s"], "quick": quick["who"], "least": quick["s"]}
+        told.say(told.text("differs-wait", **fields), 2)
 
 
 def _did(one: Difference, group: Group, told: Telling) -> str:
@@ -250,13 +252,17 @@ def _frame(story: FrameStory, limit: int, told: Telling) -> None:
     piece = told.text("piece", line=frame.resumed) if frame.resumed is not None else ""
     names = {"fn": frame.fn, "place": place(frame), "piece": piece, "seconds": f"{story.seconds:.2f}"}
     counts = {"compiled": story.total("compiles"), "graphs": story.total("graphs")}
-    told.say(told.text("frame", **names, **counts), 2)
+    told.say(told.text("frame", **names, **counts) + _many(story, told), 2)
     for why in sorted(story.whys.values(), key=lambda why: -why.times)[:WHYS]:
         _why(why, told)
     if story.limit:
         told.say(told.text("frame-limit", limit=limit), 4)
     elif story.eager in ("break", "gave-up", "error"):
         told.say(told.text(f"frame-{story.eager}"), 4)
+
+
+def _many(story: FrameStory, told: Telling) -> str:
+    return told.text("frame-in", processes=len(story.counts)) if len(story.counts) > 1 else ""
 
 
 def _why(why: Why, told: Telling) -> None:
