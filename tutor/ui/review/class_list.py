@@ -144,7 +144,9 @@ class ClassList(ClassScreen):
             return
 
         def differs(changes: int) -> None:
-            self._lost = False
+            if self._lost:
+                self._lost = False
+                self.say("")
             if changes != self._changes:
                 self.load()
 
