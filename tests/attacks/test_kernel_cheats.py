@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.attacks.kernel_cheats import DRAFT, ENDLESS, GREEDY, HONEST, REFUSED, ROOT, TIMED, WRONG
+from tests.attacks.kernel_cheats import DRAFT, ENDLESS, GREEDY, HONEST, REFUSED, ROOT, TIMED, TIMED_SHAPE, WRONG
 from tutor.fused import large, run, source
 from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.protocol import Outcome
@@ -95,7 +95,7 @@ def test_an_honest_kernel_passes(judged: dict[str, run.Judgement], name: str) ->
 
 def _timed(one: run.Asked) -> run.Asked:
     """As on a GPU, where sizes are timed; what a GPU is needed for has a stand-in there."""
-    sizes = [large.draw(random.Random(7), 16, 96, calls=4, looked_at=3, rows_each=4, timed=True)]
+    sizes = [large.draw(random.Random(7), *TIMED_SHAPE, calls=4, looked_at=3, rows_each=4, timed=True)]
     params = {**one.params, "large": {"cpu": [asdict(size) for size in sizes]}, "calls": one.params["calls"][:3]}
     return replace(one, drawn=one.drawn[:3], large={"cpu": sizes}, params=params)
 

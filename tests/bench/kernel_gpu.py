@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.attacks.kernel_cheats import HONEST, RACY, REFUSED, ROOT, WRONG
+from tests.attacks.kernel_cheats import HONEST, RACY, REFUSED, ROOT, TIMED, TIMED_SHAPE, WRONG
 from tutor.fused import run, source
 from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.run import Device
@@ -58,10 +58,14 @@ def main() -> int:
         times = [{k: v for k, v in row.items() if k != "us"} | _short(row["us"]) for row in one.timed]
         passed = one.ending is Ending.PASSED and bool(times) == (device == "cuda")
         good.append(said("honest", name, passed, **_facts(one), timed=times))
-    # Nothing is timed here, so that several may run at once.
+    # No time counts here, so that several may run at once.
+    shapes: dict[str, Sequence[tuple[int, int]]] = dict.fromkeys(WRONG, ())
+    if device == "cuda":
+        shapes.update(dict.fromkeys(TIMED, (TIMED_SHAPE,)))
     with ThreadPoolExecutor(4 if device == "cuda" else 1) as pool:
-        found = pool.map(lambda case: judged(case[0], device, ()), WRONG.values())
-        for (name, (_, keys)), one in zip(WRONG.items(), found, strict=True):
+        wrong = {name: {**WRONG, **TIMED}[name] for name in shapes}
+        found = pool.map(lambda name: judged(wrong[name][0], device, shapes[name]), shapes)
+        for (name, (_, keys)), one in zip(wrong.items(), found, strict=True):
             right = one.ending is Ending.FAILED and one.message.key.removeprefix("kernel.") in keys
             right = right or (device == "cuda" and name in RACY and one.ending is Ending.PASSED)
             good.append(said("wrong", name, right, **_facts(one)))

@@ -204,6 +204,13 @@ class InsideView(LabView):
         self.refill()
         self.do_run()
 
+    def _read_anew(self, choice: Choice) -> None:
+        """A file of the exercise says itself how it is launched, and may say something else by now."""
+        file = self.kernels[choice.kernel].place.get("file")
+        found = kernel_of(Path(file)) if file is not None else None
+        if found is not None:
+            self.kernels[choice.kernel] = found
+
     def do_found_next(self) -> None:
         self.search(self.wanted)
 
@@ -246,6 +253,8 @@ class InsideView(LabView):
         if self.running:
             self.say(self.tr("lab_busy"))
             return True
+        for choice in self.choices:
+            self._read_anew(choice)
         settings = [choice.setting(self.kernels) for choice in self.choices]
         if self.start(task("inside"), device="cpu", params={"settings": settings}):
             self.looks, self._pairs, self.evidence = Looks(), {}, None
