@@ -125,6 +125,7 @@ def test_who_runs_a_process() -> None:
         (EIGHT, "cuda:9", Box("2.11.0", None, lacks="gone")),
         (EIGHT, "cpu", Box("2.11.0", None, lacks="cpu")),
         (Trouble("none"), "auto", Box("2.11.0", None)),
+        (Trouble("none"), "cuda:1", Box("2.11.0", None, lacks="gone")),
         (Trouble("silent"), "auto", Box("2.11.0", None, lacks="trouble")),
     ],
 )

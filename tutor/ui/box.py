@@ -51,7 +51,8 @@ def _with_gpu(torch: str | None, device: str) -> Box:
     try:
         listed = gpus.look()
     except gpus.Trouble as trouble:
-        return Box(torch, None, lacks="" if trouble.kind == "none" else "trouble")
+        without = "gone" if device.startswith("cuda") else ""
+        return Box(torch, None, lacks=without if trouble.kind == "none" else "trouble")
     choice = gpus.choose(listed, device)
     if choice is None:
         return Box(torch, None, lacks="gone")
