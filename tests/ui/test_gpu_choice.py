@@ -74,6 +74,21 @@ async def test_the_screen_is_there_while_a_sick_driver_is_asked(box: Box80, monk
         assert learner.app.context.device == "cpu"
 
 
+async def test_a_choice_that_is_gone_leaves_the_cursor_on_what_is_there(
+    box: Box80, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> list[Gpu]:
+        raise Trouble("none")
+
+    monkeypatch.setattr(gpus, "look", none)
+    async with box.open(lab=Lab([])) as learner:
+        learner.store.record("setting", name="devices", value={socket.gethostname(): "cuda:GPU-9"})
+        await learner.press("3", "D")
+        await learner.until(lambda: "cuda:GPU-9, which is chosen now" in learner.text)
+        await learner.press("j", "k", "enter")
+        assert learner.app.context.device == "auto"
+
+
 async def test_a_real_nvidia_smi_of_a_few_lines(box: Box80, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     cards = "".join(f"{n}, GPU-{n}, NVIDIA H200, 570.1, 143771, {n}, 0, [N/A]\n" for n in range(8))
     (tmp_path / "cards").write_text(cards, encoding="utf-8")

@@ -67,8 +67,9 @@ class Page(ModalScreen[str | None]):
             return
         self.head.set_parts([("> ", "strong"), (self._title(self.lang), "title")])
         lines = self._maker(self.lang, self.body.size.width - 1)
-        first = next((row.item for row in lines if row.item), "")
-        self.body.show(lines, item=self.body.item or self.first or first)
+        items = [row.item for row in lines if row.item]
+        wanted = self.body.item or self.first
+        self.body.show(lines, item=wanted if wanted in items or not items else items[0])
         self.foot.set_parts([(text(self.lang, self._keys if "." in self._keys else f"ui.{self._keys}"), "plain")])
 
     def action_close(self) -> None:

@@ -91,7 +91,8 @@ class LinesView(Widget, can_focus=True):
 
     def move(self, step: int) -> bool:
         """The cursor to the next (1) or previous (-1) item; False when there is none that way."""
-        start = self.at if self.at >= 0 else (self.top - 1 if step > 0 else self.top + self.size.height)
+        below = min(self.top + self.size.height, len(self.lines))
+        start = self.at if self.at >= 0 else (self.top - 1 if step > 0 else below)
         at = start + step
         while 0 <= at < len(self.lines):
             if self.lines[at].item and self.lines[at].item != self.item:
