@@ -1,51 +1,18 @@
-"""The gradebook on both databases: claims, leases, history, conflicts, runs, and what its errors say."""
+"""The gradebook on both databases: hand-ins, the history of scores, conflicts, rules, runs."""
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-import sqlalchemy as sa
 
+from tests.unit.books import QUESTIONS, arrival, book, fill, mark
 from tutor.gradebook import Gradebook, GradebookError
-from tutor.gradebook import tables as schema
-from tutor.gradebook.book import Arrival
 from tutor.gradebook.database import Database
-from tutor.gradebook.queue import LeaseLost
 from tutor.gradebook.results import Result
-from tutor.gradebook.scores import Mark, RuleChanged
+from tutor.gradebook.scores import RuleChanged
 from tutor.model import Message
 from tutor.roster import Enrolled
 
-QUESTIONS = ("explanation", "q1")
-
-
-@pytest.fixture
-def book(url: str) -> Iterator[Gradebook]:
-    made = Gradebook(Database(url), "class-1")
-    yield made
-    made.close()
-
-
-def arrival(owner: str, number: int = 1, **changes: object) -> Arrival:
-    name = f"{owner}-{number}.json"
-    raw = b'{"x":"\\u0000"}\x00\xff'
-    made = Arrival(name, "1.2.3", owner, float(number), "2026-01-01T00:00:00Z", f"{owner}{number}", {}, [], raw)
-    return made._replace(**changes)  # type: ignore[arg-type]
-
-
-def mark(points: int, **fields: object) -> Mark:
-    return Mark(points, **{"slots": {}, "vetoes": {}, **fields})  # type: ignore[arg-type]
-
-
-def fill(book: Gradebook, learners: int) -> None:
-    book.take([arrival(f"u{number}") for number in range(learners)], QUESTIONS)
+__all__ = ["book"]
 
 
 # --- hand-ins ---------------------------------------------------------------------------------------------------------
@@ -85,94 +52,6 @@ def test_a_database_of_another_class_is_refused(url: str) -> None:
         Gradebook(other, "class-2")
     other.close()
     assert caught.value.message.key == "class.db-other"
-
-
-# --- claims -----------------------------------------------------------------------------------------------------------
-
-
-def test_each_item_is_given_once_in_an_order_that_stays(book: Gradebook) -> None:
-    fill(book, 20)
-    given = []
-    while (item := book.queue.claim("ada", "a", ["q1"])) is not None:
-        given.append(item.submission)
-    assert sorted(given) == sorted(row.submission for row in book.rows() if row.submission)
-    assert given != sorted(given), "shuffled: nobody is always graded last"
-    for questions in book.scores.standing().values():
-        book.queue.release(questions["q1"].item, "a")
-    again = [item.submission for _ in given if (item := book.queue.claim("bob", "b", ["q1"]))]
-    assert again == given
-
-
-def test_what_a_grader_left_is_free_when_the_lease_ran_out(book: Gradebook) -> None:
-    fill(book, 1)
-    first = book.queue.claim("ada", "a", ["q1"], now=1000.0)
-    assert first is not None
-    assert book.queue.claim("bob", "b", ["q1"], now=1001.0) is None
-    second = book.queue.claim("bob", "b", ["q1"], now=10_000.0)
-    assert second is not None
-    assert second.id == first.id
-    assert not book.queue.keep(first.id, "a")
-    assert not book.queue.release(first.id, "a")
-    with pytest.raises(LeaseLost):
-        book.scores.give(first.id, "ada", mark(2), holder="a")
-    assert book.scores.history(first.id) == []
-
-
-def test_nobody_writes_while_another_sitting_holds_the_item(book: Gradebook) -> None:
-    fill(book, 1)
-    item = book.queue.claim("ada", "a", ["q1"])
-    assert item is not None
-    with pytest.raises(LeaseLost) as caught:
-        book.scores.give(item.id, "ada", mark(2), holder="another window")
-    assert caught.value.grader == "ada"
-    book.scores.give(item.id, "ada", mark(2), holder="a")
-    assert [score.points for score in book.scores.history(item.id)] == [2]
-
-
-def claim_all(url: str, who: str, queue: multiprocessing.Queue[list[int]]) -> None:
-    book = Gradebook(Database(url), "class-1")
-    got = []
-    while (item := book.queue.claim(who, who, QUESTIONS)) is not None:
-        book.scores.give(item.id, who, mark(1), holder=who)
-        got.append(item.id)
-    book.close()
-    queue.put(got)
-
-
-def test_two_graders_at_once_never_get_the_same(book: Gradebook, url: str) -> None:
-    fill(book, 15)
-    context = multiprocessing.get_context("fork")
-    queue: multiprocessing.Queue[list[int]] = context.Queue()
-    graders = [context.Process(target=claim_all, args=(url, who, queue)) for who in ("ada", "bob")]
-    for grader in graders:
-        grader.start()
-    got = [queue.get(timeout=60) for _ in graders]
-    for grader in graders:
-        grader.join(60)
-    everything = sorted(number for each in got for number in each)
-    assert len(everything) == 30
-    assert everything == sorted(set(everything))
-    history = [book.scores.history(number) for number in everything]
-    assert all(len(scores) == 1 for scores in history)
-
-
-def test_a_grader_who_is_killed_gives_the_item_to_another(book: Gradebook, url: str) -> None:
-    fill(book, 1)
-    code = (
-        "import sys, time; from tutor.gradebook import Gradebook; from tutor.gradebook.database import Database\n"
-        "b = Gradebook(Database(sys.argv[1]), 'class-1'); print(b.queue.claim('dead', 'd', ['q1']).id, flush=True)\n"
-        "time.sleep(600)"
-    )
-    grader = subprocess.Popen([sys.executable, "-c", code, url], stdout=subprocess.PIPE, text=True)
-    assert grader.stdout is not None
-    with grader.stdout:
-        number = int(grader.stdout.readline())
-    grader.send_signal(signal.SIGKILL)
-    grader.wait(10)
-    assert book.queue.claim("ada", "a", ["q1"]) is None
-    later = book.queue.claim("ada", "a", ["q1"], now=4e9)
-    assert later is not None
-    assert later.id == number
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------
@@ -239,63 +118,6 @@ def test_a_conflict_is_settled_only_by_one_who_saw_both(book: Gradebook) -> None
     assert other == second, "and their own earlier score does not count as having seen the other's"
     assert book.scores.give(item.id, "cyd", mark(1), seen=book.scores.history(item.id)[-1].id)[1] is None
     assert third.before == 2
-
-
-def test_a_second_look_comes_after_everything_that_is_open(book: Gradebook) -> None:
-    fill(book, 2)
-    first, second = (book.queue.claim("ada", "a", ["q1"]) for _ in range(2))
-    assert first is not None
-    assert second is not None
-    assert book.queue.second(first.id, "a")
-    assert book.queue.release(second.id, "a")
-    order = [book.queue.claim("ada", "a", ["q1"]) for _ in range(3)]
-    assert [item.id if item else None for item in order] == [second.id, first.id, None]
-    book.scores.give(first.id, "ada", mark(1), holder="a", second=True)
-    assert sorted(each["q1"].state for each in book.scores.standing().values()) == ["open", "second"]
-    again = book.queue.claim("ada", "a", ["q1"])
-    assert again is not None
-    assert again.id == first.id
-
-
-def test_what_is_skipped_comes_again_after_the_others(book: Gradebook) -> None:
-    fill(book, 4)
-    order, after = [], ""
-    for _ in range(6):
-        item = book.queue.claim("ada", "a", ["q1"], after)
-        assert item is not None
-        order.append(item.id)
-        after = book.queue.place(item.id)
-        assert book.queue.release(item.id, "a")
-    assert len(set(order[:4])) == 4
-    assert order[4:] == order[:2]
-
-
-def test_what_is_handed_over_goes_to_that_grader_alone_and_first(book: Gradebook) -> None:
-    fill(book, 3)
-    items = [item for _ in range(3) if (item := book.queue.claim("ada", "a", ["q1"]))]
-    for item in items[:2]:
-        book.queue.release(item.id, "a")
-    assert book.queue.hand_over(items[2].id, "a", "bob")
-    mine = [item.id for _ in range(3) if (item := book.queue.claim("ada", "a", ["q1"]))]
-    assert sorted(mine) == sorted(item.id for item in items[:2])
-    theirs = book.queue.claim("bob", "b", ["q1"])
-    assert theirs is not None
-    assert theirs.id == items[2].id
-
-
-def test_what_is_let_go_is_again_what_it_was(book: Gradebook) -> None:
-    fill(book, 1)
-    item = book.queue.claim("ada", "a", ["q1"])
-    assert item is not None
-    book.scores.give(item.id, "ada", mark(2), holder="a")
-    assert book.queue.claim("bob", "b", ["q1"]) is None
-    assert book.queue.claim_this(item.id, "bob", "b").state == "claimed"
-    with pytest.raises(LeaseLost):
-        book.queue.claim_this(item.id, "ada", "a")
-    (questions,) = book.scores.standing().values()
-    assert (questions["q1"].state, questions["q1"].holder, questions["q1"].points) == ("done", "bob", 2)
-    assert book.queue.release(item.id, "b")
-    assert book.queue.count("q1") == (1, 1)
 
 
 def test_a_learner_asks_once_and_only_of_what_was_published(book: Gradebook) -> None:
@@ -398,110 +220,3 @@ def test_what_changed_stands_only_after_it_was_taken(book: Gradebook) -> None:
     assert book.results.take_proposed() == 1
     assert book.results.standing(with_reports=True)[number] == Result(number, "failed", 1, 0, {"n": 1})
     assert book.results.proposed() == []
-
-
-# --- the database -----------------------------------------------------------------------------------------------------
-
-
-def test_steps_bring_old_tables_up_to_date_once(book: Gradebook) -> None:
-    done: list[int] = []
-
-    def step(number: int) -> object:
-        return lambda _: done.append(number)
-
-    steps = (step(1), step(2))
-    with book.database.write() as connection:
-        connection.execute(sa.update(schema.about).where(schema.about.c.name == "version").values(value="1"))
-        assert schema.migrate(connection, steps) == 1  # type: ignore[arg-type]
-        assert schema.migrate(connection, steps) == 3  # type: ignore[arg-type]
-        assert done == [1, 2]
-        with pytest.raises(schema.FromTheFuture):
-            schema.migrate(connection, steps[:1])  # type: ignore[arg-type]
-
-
-def test_a_gradebook_of_version_1_keeps_its_scores_and_conflicts(book: Gradebook) -> None:
-    fill(book, 2)
-    for name, others in (("u0", ()), ("u1", (2,))):
-        item = book.queue.find(name, "q1")
-        assert item is not None
-        book.scores.give(item.id, "ada", mark(1, vetoes={"tail": True}))
-        for points in others:
-            book.scores.give(item.id, "bob", mark(points))
-    before = book.scores.standing()
-    with book.database.write() as connection:
-        for table in (schema.memo, schema.ask, schema.criteria):
-            table.drop(connection)
-        for column in ("item.rest", "item.for_whom", "item.score_id", "item.other_id", "score.vetoes", "score.by_hand"):
-            drop(connection, column)
-        for column in ("score.criteria_id", "score.seconds", "score.published"):
-            drop(connection, column)
-        connection.execute(sa.update(schema.about).where(schema.about.c.name == "version").values(value="1"))
-        assert schema.migrate(connection) == 1
-    assert book.scores.standing() == before
-    assert all(score.by_hand and not score.vetoes for score in book.scores.latest().values())
-
-
-def drop(connection: sa.Connection, column: str) -> None:
-    table, _, name = column.partition(".")
-    connection.execute(sa.text(f"ALTER TABLE {table} DROP COLUMN {name}"))
-
-
-def test_a_gradebook_of_a_newer_tutor_is_left_alone(book: Gradebook, url: str) -> None:
-    with book.database.write() as connection:
-        connection.execute(sa.update(schema.about).where(schema.about.c.name == "version").values(value="99"))
-    with pytest.raises(GradebookError) as caught:
-        Database(url)
-    assert caught.value.message.key == "class.db-future"
-
-
-@pytest.mark.parametrize("bad", ["", "nonsense", "mysql://x/y"])
-def test_a_url_that_is_none(bad: str) -> None:
-    with pytest.raises(GradebookError) as caught:
-        Database(bad)
-    assert caught.value.message.key == "class.db-url"
-
-
-def test_a_server_that_is_not_there_is_told_without_its_password() -> None:
-    pytest.importorskip("psycopg")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        with pytest.raises(GradebookError) as caught:
-            Database(f"postgresql://tutor:secret@127.0.0.1:{probe.getsockname()[1]}/x")
-    assert caught.value.message.key == "class.db-unusable"
-    assert "secret" not in str(caught.value.message.args)
-
-
-def test_a_damaged_file_is_told(tmp_path: Path) -> None:
-    (tmp_path / "book").write_bytes(b"not a database at all" * 100)
-    with pytest.raises(GradebookError) as caught:
-        Database(f"sqlite:///{tmp_path}/book")
-    assert caught.value.message.key == "class.db-damaged"
-
-
-def test_a_locked_database_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tutor.gradebook.database.PATIENCE_S", 0)
-    url = f"sqlite:///{tmp_path}/book"
-    one, other = Database(url), Database(url)
-    with one.write(), pytest.raises(GradebookError) as caught, other.write():
-        pass
-    assert caught.value.message.key == "class.db-locked"
-    with one.write(), other.read() as connection:
-        assert connection.execute(sa.select(schema.about.c.value)).scalars().all(), "a reader waits for no writer"
-    one.close()
-    other.close()
-
-
-def test_a_write_that_fails_leaves_nothing(book: Gradebook) -> None:
-    bad = arrival("bob", raw=None)
-    with pytest.raises(sa.exc.IntegrityError):
-        book.take([arrival("ada"), bad], QUESTIONS)
-    assert book.rows() == []
-    assert book.seen() == set()
-
-
-def test_the_file_system_decides_how_sqlite_writes(tmp_path: Path) -> None:
-    for is_remote, mode in ((False, "wal"), (True, "delete")):
-        database = Database(f"sqlite:///{tmp_path}/{mode}", is_remote=is_remote)
-        with database.read() as connection:
-            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == mode
-        database.close()
