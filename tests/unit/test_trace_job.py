@@ -15,6 +15,7 @@ from tutor.lab.trace_advice import advise, kind_of
 from tutor.lab.trace_files import TraceFile, find
 from tutor.lab.trace_job import Job
 from tutor.lab.trace_reading import Reading
+from tutor.lab.trace_story import tell
 from tutor.model import LANGS
 from tutor.strings import say
 
@@ -195,6 +196,47 @@ def test_the_kinds_of_breaks_of_torch_2_6() -> None:
     made = story("2.6-breaks")[1].job
     kinds = [kind_of(one.event) for one in made.breaks.values()]
     assert kinds == ["print", "item", "branch", "asked", "item", "print"]
+
+
+@pytest.mark.parametrize(
+    ("why", "words"),
+    [
+        ("tensor 'x' size mismatch at index 0. expected 4, actual 5", "x.size(0) 4 -> 5"),
+        ("L['k'] == 1.5", "k == 1.5 (guard failed)"),
+        ("len(L['d']) != 1", "now len(d) != 1"),
+        ("GLOBAL_STATE changed: grad_mode ", "grad_mode changed"),
+        ("Unexpected recompilation: runtime guards failed", "a guard failed that torch could not name afterwards"),
+    ],
+)
+def test_a_guard_is_told_as_torch_means_it(tmp_path: Path, why: str, words: str) -> None:
+    lines = [said.text for said in tell(job(tmp_path, compiled(count=2, why=why)), [], "en")]
+    assert f"recompiled: {words}" in lines
+
+
+def test_a_frame_of_a_library_goes_by_the_line_that_calls_it(tmp_path: Path) -> None:
+    inner = "/opt/venv/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"
+    stack = [
+        {"line": 12, "name": "<module>", "filename": "/run/a.py", "loc": "out = model(x)"},
+        {"line": 67, "name": "inner"},
+    ]
+    ids = {"frame_id": 0, "frame_compile_id": 1}
+    data = record(
+        {"artifact": {"name": "recompile_reasons"}, **ids},
+        "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5",
+    )
+    data += record({"dynamo_start": {"stack": stack}, **ids})
+    data += record({"compilation_metrics": {"co_name": "inner", "co_filename": inner, "graph_op_count": 0}, **ids})
+    made = job(tmp_path, data)
+    (story_of,) = made.frames.values()
+    assert story_of.called_from == "/run/a.py:12 out = model(x)"
+    ((_, message),) = advise(made, [])
+    assert message.args["place"] == "run/a.py:12"
+
+
+def test_a_break_that_a_library_asks_for_is_not_the_user_s_to_take_out() -> None:
+    said = "Call to `torch._dynamo.graph_break()`"
+    assert kind_of({"reason": said, "text": "torch._dynamo.graph_break()"}) == "asked"
+    assert kind_of({"reason": said, "text": "opt.step()"}) == "other"
 
 
 def test_a_cold_start_that_takes_long_is_worth_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,4 +87,4 @@ def _expression(words: str) -> str:
         return "duck"
     if sizes:
         return "size"
-    return "value" if "==" in words else "other"
+    return "value" if "==" in words or words.startswith("len(") else "other"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from tutor.lab.breaks import is_library
 from tutor.lab.trace_facts import Event
 from tutor.lab.trace_fields import short
 from tutor.lab.trace_job import BreakStory, Difference, FrameStory, Job
@@ -30,7 +31,8 @@ def kind_of(broke: Event) -> BreakKind:
     """Which of the usual causes a break has, from torch's reason and the line it stands on."""
     for kind, pattern in _BREAKS:
         if pattern.search(broke["reason"]):
-            return kind
+            # Of a break that a library asks for the line in the user's code is a call like any other.
+            return kind if kind != "asked" or "graph_break" in broke["text"] else "other"
     return "print" if "builtin" in broke["reason"] and _BREAKS[1][1].search(broke["text"]) else "other"
 
 
@@ -112,4 +114,7 @@ def _place(event: Event) -> str:
 
 
 def _of(story: FrameStory) -> str:
+    """Where a frame begins; for one of a library's, where the user's code calls it, as far as torch said."""
+    if story.called_from and is_library(story.frame.file):
+        return short(story.called_from.split(" ", 1)[0])
     return f"{short(story.frame.file)}:{story.frame.line}"

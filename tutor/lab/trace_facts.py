@@ -223,7 +223,8 @@ class Facts:
         if again is not None and not limit:
             yield again
         seconds = fields.seconds(said)
-        about = {**_about(name, flight.frame), "seconds": seconds, "phases": fields.phases(said, seconds)}
+        cost = {"seconds": seconds, "phases": fields.phases(said, seconds)}
+        about = {**_about(name, flight.frame), "called_from": flight.called, **cost}
         unsupported = failed.endswith("Unsupported")
         told = flight.breaks
         gave_up = unsupported and not told
@@ -280,7 +281,7 @@ class Facts:
         flight = self._flights.pop(name, None)
         if flight is not None and not flight.started:
             again = self._recompile(name, flight, at)
-            about = {**_about(name, flight.frame), "seconds": 0.0, "phases": {}}
+            about = {**_about(name, flight.frame), "called_from": flight.called, "seconds": 0.0, "phases": {}}
             guard = again["why"] if again is not None else ""
             yield self._event("eager", at, **about, why="limit", detail="", guard=guard)
 

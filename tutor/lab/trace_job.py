@@ -57,6 +57,8 @@ class FrameStory:
     """One frame in all processes."""
 
     frame: Frame
+    called_from: str = ""
+    """The first line of the user's code that led here, as far as torch said."""
     counts: dict[str, Counts] = field(default_factory=dict)
     whys: dict[tuple[str, str], Why] = field(default_factory=dict)
 
@@ -220,6 +222,8 @@ class Job:
                 self.errors.append(event)
         story = self._story(event)
         own = story.counts.setdefault(process.label, Counts()) if story is not None else None
+        if story is not None:
+            story.called_from = story.called_from or event.get("called_from", "")
         eager = event["why"] if kind == "eager" else "error" if kind == "error" else ""
         for counts in (process.counts, *([own] if own is not None else [])):
             counts.seconds += event["seconds"]

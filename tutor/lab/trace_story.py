@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
+from tutor.lab.breaks import is_library
 from tutor.lab.trace_advice import advise
 from tutor.lab.trace_facts import Event
 from tutor.lab.trace_fields import PHASES, Frame, short
@@ -115,11 +116,16 @@ def guard(event: Event, told: Telling, last: Event | None = None) -> str:
     `last` is the last failure of many of one kind.
     """
     sides = bool(event["was"] and event["now"])
+    if event["about"].startswith("Unexpected recompilation"):  # From torch 2.14 on.
+        return told.text("why-unsaid")
     ends = [_clip(each["why" if sides else "about"]) for each in (event, last or event)]
     words = ends[0] if ends[0] == ends[1] else " ... ".join(ends)
     if sides:
         return words
-    return told.text("why-changed" if event["kind"] in ("grad_mode", "global") else "why-no-more", about=words)
+    if event["kind"] in ("grad_mode", "global"):
+        return told.text("why-changed", about=words)
+    # Of a length torch says what it is not, of everything else what it should be.
+    return told.text("why-now" if event["about"].startswith("len(") else "why-no-more", about=words)
 
 
 def _clip(text: str, most: int = TEXT) -> str:
@@ -253,6 +259,8 @@ def _frame(story: FrameStory, limit: int, told: Telling) -> None:
     names = {"fn": frame.fn, "place": place(frame), "piece": piece, "seconds": f"{story.seconds:.2f}"}
     counts = {"compiled": story.total("compiles"), "graphs": story.total("graphs")}
     told.say(told.text("frame", **names, **counts) + _many(story, told), 2)
+    if story.called_from and is_library(frame.file):
+        told.say(told.text("why-called", where=_called(story.called_from)), 4)
     for why in sorted(story.whys.values(), key=lambda why: -why.times)[:WHYS]:
         _why(why, told)
     if story.limit:
@@ -273,9 +281,13 @@ def _why(why: Why, told: Telling) -> None:
     )
     if event["code"]:
         told.say(told.text("why-code", line=event["code_line"], code=_clip(event["code"])), 6)
-    elif event["called_from"]:
-        file, _, rest = event["called_from"].partition(":")
-        told.say(told.text("why-called", where=_clip(f"{short(file)}:{rest}")), 6)
+    elif event["called_from"] and not is_library(event["file"]):
+        told.say(told.text("why-called", where=_called(event["called_from"])), 6)
+
+
+def _called(where: str) -> str:
+    file, _, rest = where.partition(":")
+    return _clip(f"{short(file)}:{rest}")
 
 
 def _breaks(job: Job, told: Telling) -> None:
