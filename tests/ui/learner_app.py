@@ -22,6 +22,8 @@ from tutor.ui.app import TutorApp
 from tutor.ui.box import Box
 from tutor.ui.store import Store
 
+#: Named keys that are characters; the others have none, as from `Pilot.press`.
+CHARACTERS = {"space": " ", "slash": "/", "equals_sign": "=", "full_stop": ".", "comma": ","}
 RIGHT = "guarded_shape, dtype, device"
 
 
@@ -88,13 +90,10 @@ class Learner:
         return rows_of(self.app)
 
     async def press(self, *keys: str) -> str:
-        """Keys one after the other; characters need no waiting, since the application reads them one by one."""
+        """Keys one after the other; none needs waiting for, since the application reads them one by one."""
         for key in keys:
-            if len(key) == 1:
-                self.app.post_message(events.Key(_character_to_key(key), key))
-            else:
-                await self.read()
-                await self.pilot.press(key)
+            name = _character_to_key(key) if len(key) == 1 else key
+            self.app.post_message(events.Key(name, key if len(key) == 1 else CHARACTERS.get(key)))
         await self.read()
         await self.pilot.pause()
         return self.text

@@ -41,13 +41,17 @@ class KeyOrderApp(App[ReturnType]):
         await super().on_event(event)
         if not event.is_forwarded:
             return
+        await self._read_on()
+        self._reading = None
+        if self._came_up and isinstance(event, events.Key):
+            await self._check_bindings(event.key)
+            await self._read_on()  # Enter in a field is such a binding: what it posts moves the focus.
+
+    async def _read_on(self) -> None:
         try:
             await asyncio.wait_for(self._digested(), PATIENCE_S)
         except TimeoutError:
             pass  # Something takes long; keys go on, as they would without this.
-        self._reading = None
-        if self._came_up and isinstance(event, events.Key):
-            await self._check_bindings(event.key)
 
     async def _digested(self) -> None:
         """Until the widget with the focus, and each one that it is in, has read all that was posted to it before."""
