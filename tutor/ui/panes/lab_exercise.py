@@ -69,7 +69,7 @@ class ExerciseView(LabView):
         self.shift = 0
         self._output: deque[str] = deque(maxlen=SAID)
         self._stamp: object = ()
-        self._stopped = False
+        self._stopped = self._is_draft = False
         self._judge_worker: Worker[None] | None = None
         self.above, self.verdict = LinesView(theme), LinesView(theme)
         for each in (self.above, self.verdict):
@@ -106,6 +106,7 @@ class ExerciseView(LabView):
         except OwnError as error:
             self.text, self.problem = "", error.message
         if self.text != before or self.problem is not None:
+            self._is_draft = self.own.is_draft(self.text)
             self._recall()
             if had and self.found is None:
                 self.say(self.words("changed"))
@@ -155,8 +156,8 @@ class ExerciseView(LabView):
         if self.running:
             return view.running_lines(say(lang, self.said), self._where(), width)
         if self.found is None:
-            return view.empty_lines(self._where(), lang, width, draft=self.own.is_draft(self.text))
-        return view.verdict_lines(self.found, self.evidence, self._output, lang, width)
+            return view.empty_lines(self._where(), lang, width, draft=self._is_draft)
+        return view.verdict_lines(self.found, self.evidence, self._output, lang, width, draft=self._is_draft)
 
     def _show_verdict(self, lines: list[Line]) -> None:
         room = max(1, self.size.height - 2 - CODE_ROWS)
@@ -183,13 +184,13 @@ class ExerciseView(LabView):
 
     def do_act(self) -> None:
         """The whole verdict on a page of its own; without one, into the file."""
-        found, evidence, said = self.found, self.evidence, list(self._output)
+        found, evidence, said, draft = self.found, self.evidence, list(self._output), self._is_draft
         if found is None or not view.is_verdict(found):
             self.do_editor()
             return
         self.tutor.show_lines(
             lambda lang: text(lang, "exercise.title"),
-            lambda lang, width: view.verdict_lines(found, evidence, said, lang, width),
+            lambda lang, width: view.verdict_lines(found, evidence, said, lang, width, draft=draft),
         )
 
     def do_shift_left(self) -> None:

@@ -41,9 +41,11 @@ def line_of(found: Judgement | None) -> int:
     return int(found.message.args.get(_AT_LINE, 0)) if found is not None else 0
 
 
-def verdict_lines(found: Judgement, evidence: str | None, said: Sequence[str], lang: Lang, width: int) -> list[Line]:
+def verdict_lines(
+    found: Judgement, evidence: str | None, said: Sequence[str], lang: Lang, width: int, *, draft: bool
+) -> list[Line]:
     """The verdict: its word and sentence, the call, what to try next, the times. `said` is what the run printed last,
-    shown when it is the tool that broke."""
+    shown when it is the tool that broke; `draft` says whether it is of the draft as it was shipped."""
     first, rest = _sentence(found.message, lang)
     head: list[Part] = [word(found.ending, lang), ("  ", "plain")] if isinstance(found.ending, Ending) else []
     head.append((first, "plain"))
@@ -57,7 +59,7 @@ def verdict_lines(found: Judgement, evidence: str | None, said: Sequence[str], l
     if found.ending is Ending.BROKE:
         out += wrap([(text(lang, "ui.broke_costs_nothing"), "plain")], width, first="  ", rest="  ")
         out += [Line(crop([("  " + safe_text(row), "muted")], width)) for row in said]
-    next_step = _next_step(found, lang)
+    next_step = _next_step(found, lang, draft=draft)
     if next_step:
         lead = text(lang, "exercise.try")
         out += wrap([(lead, "strong"), (next_step, "plain")], width, first="  ", rest="  ")
@@ -80,7 +82,7 @@ def _safe(row: str) -> str:
     return " " * indent + safe_text(row.strip())
 
 
-def _next_step(found: Judgement, lang: Lang) -> str:
+def _next_step(found: Judgement, lang: Lang, *, draft: bool) -> str:
     """What to do about a verdict, empty where its own sentence says so."""
     if found.ending is Ending.LIMIT:
         return text(lang, "exercise.try-limit")
@@ -89,6 +91,8 @@ def _next_step(found: Judgement, lang: Lang) -> str:
     kind = found.message.key.removeprefix("kernel.")
     if kind == "wrong-outside" and found.case is not None and found.case.key == "kernel.call-empty":
         kind = "empty"
+    if kind == "passed" and draft:
+        kind = "draft"
     return text(lang, f"exercise.try-{kind}") if kind in TRIES else ""
 
 
@@ -96,7 +100,7 @@ def _next_step(found: Judgement, lang: Lang) -> str:
 TRIES = frozenset(
     (
         *("wrong-input", "wrong-outside", "wrong-stray", "wrong-unwritten", "wrong-skipped", "wrong-finite"),
-        *("wrong-value", "wrong-large", "died", "raised", "raised-line", "passed", "passed-timed", "empty"),
+        *("wrong-value", "wrong-large", "died", "raised", "raised-line", "passed", "passed-timed", "empty", "draft"),
     )
 )
 
