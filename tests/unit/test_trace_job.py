@@ -161,6 +161,17 @@ def test_kinds_that_are_new_are_named(tmp_path: Path) -> None:
     assert made.unknown() == {"dynamo_dream": 3}
 
 
+def test_a_file_of_kinds_that_are_all_new_says_so(tmp_path: Path) -> None:
+    (tmp_path / "t.log").write_bytes(3 * record({"dynamo_dream": {}}))
+    reading = Reading()
+    for file in find(tmp_path).files:
+        reading.add(file)
+    assert [event["event"] for event in [*reading.more(), *reading.end()]] == ["progress"]
+    told = [said.text for said in tell(reading.job, [], "en")]
+    assert "Nothing was compiled in this trace." in told
+    assert any("dynamo_dream (3)" in text for text in told)
+
+
 def test_a_process_that_never_says_how_it_ended_is_named(tmp_path: Path) -> None:
     start = {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0}
     assert [process.label for process in job(tmp_path, record(start)).silent()] == ["p0"]

@@ -328,7 +328,7 @@ def _conclude(watched: _Watched, code: int, seconds: float, kept: Path | None, o
         out.result()
         out.result(ended)
         said = []
-        if job.processes:
+        if job.files:
             lab_trace.conclude(job, out, unreadable)
         else:
             said.append(out.text("trace.script-nothing"))

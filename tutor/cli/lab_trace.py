@@ -123,7 +123,7 @@ def _tables(job: Job, differences: list[Difference]) -> Iterable[dict[str, Any]]
             "seconds": round(counts.seconds, 6),
             "phases": {name: round(value, 6) for name, value in process.phases.items()},
             "caches": dict(facts.caches),
-            "records": dict(process.kinds),
+            "records": dict(job.files[process.file]),
         }
     for story in job.slowest():
         yield {"event": "frame", **_frame(story)}

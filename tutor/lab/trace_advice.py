@@ -15,6 +15,8 @@ from tutor.model import Message
 
 BreakKind = Literal["print", "item", "branch", "asked", "shape", "other"]
 
+#: Characters of a guard or a line inside a sentence.
+ABOUT_MAX = 60
 #: Seconds of compiling from which a cache that is kept is worth a word.
 COLD_S = 30.0
 
@@ -41,6 +43,10 @@ def advise(job: Job, differences: list[Difference]) -> list[tuple[str, Message]]
     return [*_errors(job), *_ranks(differences), *_limits(job), *_breaks(job), *_recompiles(job), *_cold(job)]
 
 
+def _clip(words: str) -> str:
+    return words if len(words) <= ABOUT_MAX else words[:ABOUT_MAX] + "..."
+
+
 def _said(name: str, **fields: str | int | float) -> tuple[str, Message]:
     return name, Message(f"trace.advice-{name}", fields)
 
@@ -58,7 +64,7 @@ def _ranks(differences: list[Difference]) -> Iterator[tuple[str, Message]]:
     frames = [difference for difference in differences if difference.kind == "frame"]
     guarded = next((difference for difference in frames if difference.whys), None)
     if guarded is not None:
-        yield _said("ranks", about=guarded.whys[0].why.event["about"], fn=guarded.frame.fn)
+        yield _said("ranks", about=_clip(guarded.whys[0].why.event["about"]), fn=guarded.frame.fn)
     elif frames:
         yield _said("ranks-some", fn=frames[0].frame.fn)
     if "ops" in kinds:
@@ -74,7 +80,7 @@ def _limits(job: Job) -> Iterator[tuple[str, Message]]:
         why = max(story.whys.values(), key=lambda why: why.times, default=None)
         about = why.event["about"] if why is not None else "-"
         limit = max((process.facts.limit for process in job.processes.values()), default=0)
-        yield _said("limit", fn=story.frame.fn, place=_of(story), about=about, limit=limit, times=len(full))
+        yield _said("limit", fn=story.frame.fn, place=_of(story), about=_clip(about), limit=limit, times=len(full))
 
 
 def _breaks(job: Job) -> Iterator[tuple[str, Message]]:
@@ -88,7 +94,7 @@ def _breaks(job: Job) -> Iterator[tuple[str, Message]]:
     for kind, ones in sorted(by_kind.items(), key=lambda pair: -len(pair[1])):
         first = ones[0].event
         line = first["text"] or first["reason"]
-        yield _said(f"break-{kind}", place=_place(first), text=line[:60], times=len(ones))
+        yield _said(f"break-{kind}", place=_place(first), text=_clip(line), times=len(ones))
 
 
 def _recompiles(job: Job) -> Iterator[tuple[str, Message]]:
@@ -99,7 +105,7 @@ def _recompiles(job: Job) -> Iterator[tuple[str, Message]]:
             first, about, times = found.get(name, (story, why.event["about"], 0))
             found[name] = (first, about, times + why.times)
     for name, (story, about, times) in sorted(found.items(), key=lambda pair: -pair[1][2]):
-        yield _said(name, fn=story.frame.fn, place=_of(story), about=about, times=times)
+        yield _said(name, fn=story.frame.fn, place=_of(story), about=_clip(about), times=times)
 
 
 def _cold(job: Job) -> Iterator[tuple[str, Message]]:

@@ -95,8 +95,6 @@ class Process:
     facts: Facts
     file: str
     pid: int
-    kinds: Mapping[str, int]
-    """Records of each kind in its file."""
     counts: Counts = field(default_factory=Counts)
     breaks: int = 0
     errors: int = 0
@@ -158,13 +156,15 @@ class Job:
     unfinished: list[Event] = field(default_factory=list)
     damage: Counter[str] = field(default_factory=Counter)
     processes: dict[str, Process] = field(default_factory=dict)
+    files: dict[str, Mapping[str, int]] = field(default_factory=dict)
+    """How many records of each kind every file has."""
     frames_left_out: int = 0
     _whys: int = 0
 
-    def know(self, facts: Facts, file: str, pid: int, kinds: Mapping[str, int]) -> None:
+    def know(self, facts: Facts, file: str, pid: int) -> None:
         """Tell of a process before its first event is taken."""
         if facts.process not in self.processes:
-            self.processes[facts.process] = Process(facts, file, pid, kinds)
+            self.processes[facts.process] = Process(facts, file, pid)
 
     def take(self, event: Event) -> None:
         """Count one event of a known process."""
@@ -276,7 +276,7 @@ class Job:
     def unknown(self) -> dict[str, int]:
         """Kinds of records that this reader has never heard of, and how many there are."""
         found: Counter[str] = Counter()
-        for kinds in {process.file: process.kinds for process in self.processes.values()}.values():
+        for kinds in self.files.values():
             found.update({kind: count for kind, count in kinds.items() if kind not in KNOWN})
         return dict(found.most_common())
 

@@ -29,7 +29,8 @@ class Reading:
     def add(self, file: TraceFile) -> None:
         """Read this file too; one that is known already is not read twice."""
         if file.name not in self._files:
-            self._files[file.name] = _File(file)
+            one = self._files[file.name] = _File(file)
+            self.job.files[file.name] = one.reader.kinds
 
     def more(self) -> Iterator[Event]:
         """The events of everything written since, and a `progress` for each piece read."""
@@ -67,7 +68,7 @@ class Reading:
         if facts is None and len(one.facts) < PROCESSES_MAX:
             facts = one.facts[process] = Facts(f"p{self._count}", one.file.rank)
             self._count += 1
-            self.job.know(facts, one.file.name, process, one.reader.kinds)
+            self.job.know(facts, one.file.name, process)
         if facts is None:
             facts = one.facts[one.newest]
         else:

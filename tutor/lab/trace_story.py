@@ -138,6 +138,9 @@ def _clip(text: str, most: int = TEXT) -> str:
 
 def _processes(job: Job, told: Telling) -> None:
     processes = job.told()
+    if not any(process.facts.starts or process.counts.compiles for process in processes):
+        told.say(told.text("nothing"))
+        return
     newest = {process.label for process in job.ranks().values()}
     rows, hidden = _alike(processes)
     heads = [told.text(f"col-{name}") for name in _NUMBERS]
@@ -154,8 +157,6 @@ def _processes(job: Job, told: Telling) -> None:
         told.say(told.text("older", count=job.older()), 2)
     if len(processes) > 1 and not job.ranks():
         told.say(told.text("several"), 2)
-    if not any(process.facts.starts or process.counts.compiles for process in processes):
-        told.say(told.text("nothing"), 2)
 
 
 def _numbers(process: Process) -> list[str]:
