@@ -1,6 +1,6 @@
 """Sizes too large to be sent: all values follow from a seed, so that single rows can be judged from their bytes (pure).
 
-The worker makes the same values on the device; see `fused_worker.drawn`. For each call the input x is another one.
+The worker makes the same values on the device; see `fused_memory.drawn`. For each call the input x is another one.
 """
 
 from __future__ import annotations

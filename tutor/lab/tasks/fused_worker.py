@@ -7,7 +7,8 @@ is `timed`, and `samples`, the rows to hand over as [call, row]; `poison`, what 
 `demos`, the folder with the lesson's own kernel. Before the last line stands a JSON object for each step.
 
 It never judges, and of the calls it is told nothing of what is right. All that the kernel is given lies in one arena of
-canaries: a store beside a tensor, near or far, changes one; a store beyond the arena meets no memory of this process.
+canaries: a store beside a tensor, near or far, changes one; on a GPU hardly anything else of this process is mapped, so
+that a store beyond the arena faults.
 """
 
 from __future__ import annotations
@@ -22,20 +23,22 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+if TYPE_CHECKING:
+    from tutor.lab.tasks import fused_memory
+else:
+    _spec = importlib.util.spec_from_file_location("tutor_fused_memory", Path(__file__).with_name("fused_memory.py"))
+    fused_memory = importlib.util.module_from_spec(_spec)
+    sys.modules[_spec.name] = fused_memory
+    _spec.loader.exec_module(fused_memory)
+
 TENSORS = ("x", "bias", "weight", "shift", "residual", "out")
-#: Bytes of the arena: on the CPU the interpreter copies it at each launch; on a GPU at most half of what is free.
-ARENA = {"cpu": 4 << 20, "cuda": 4 << 30}
-#: Pages that a GPU's memory is mapped in, and elements of 16 bytes, which Triton counts as aligned.
-PAGE_BYTES, ALIGNED = 2 << 20, 8
-#: Elements that are compared at once.
-PIECE = 1 << 26
 #: Address space on the CPU, where a kernel's own arrays are NumPy's; a GPU's driver reserves far more than it uses.
 MEMORY_BYTES = 12 << 30
 SAID_MAX = 600
@@ -50,52 +53,6 @@ FIRST_X = 8
 
 class KernelError(Exception):
     """What the learner's kernel raised is its cause."""
-
-
-class Arena:
-    """Memory that is canaries but for the tensors of one call."""
-
-    def __init__(self, device: str, canary: int, seed: int) -> None:
-        size = ARENA[device]
-        if device == "cuda":
-            size = min(size, torch.cuda.mem_get_info()[0] // 2) // PAGE_BYTES * PAGE_BYTES
-        self.canary = canary
-        self.memory = torch.full((size // 2,), canary, dtype=torch.int16, device=device)
-        self._rng = random.Random(seed)
-        self._places: dict[str, tuple[int, int]] = {}
-
-    def take(self, sizes: Mapping[str, int]) -> dict[str, torch.Tensor]:
-        """Memory as bf16 for each name, of so many elements, anywhere in any order, 16 bytes aligned."""
-        units = {name: -(-size // ALIGNED) for name, size in sizes.items()}
-        free = len(self.memory) // ALIGNED - sum(units.values())
-        if free < 0:
-            raise MemoryError(f"the tensors take more than the {len(self.memory) * 2} bytes that are watched")
-        cuts = sorted(self._rng.randint(0, free) for _ in sizes)
-        before = 0
-        for name, cut in zip(self._rng.sample(list(sizes), len(sizes)), cuts, strict=True):
-            start = (cut + before) * ALIGNED
-            self._places[name] = start, start + sizes[name]
-            before += units[name]
-        return {name: self.memory[slice(*self._places[name])].view(torch.bfloat16) for name in sizes}
-
-    def give_back(self) -> dict[str, Any] | None:
-        """Canaries again where the tensors were. What is none elsewhere: how many elements, and for the first one the
-        nearest tensor and how many bytes it is away, negative before it; None when all are."""
-        for place in self._places.values():
-            self.memory[slice(*place)] = self.canary
-        changed = first = 0
-        for start in range(0, len(self.memory), PIECE):
-            wrong = self.memory[start : start + PIECE] != self.canary
-            if bool(wrong.any()):
-                first = first if changed else start + int(wrong.nonzero()[0])
-                changed += int(wrong.sum())
-        places, self._places = self._places, {}
-        if not changed:
-            return None
-        self.memory.fill_(self.canary)
-        away = {name: first - max(begin, min(first, end - 1)) for name, (begin, end) in places.items()}
-        name = min(away, key=lambda each: abs(away[each]))
-        return {"elements": changed, "name": name, "bytes": 2 * away[name]}
 
 
 class Worker:
@@ -120,7 +77,7 @@ class Worker:
         path = Path(folder) / FILE
         path.write_text(self.request["text"], encoding="utf-8")
         try:
-            arena = Arena(self.device, self.request["canary"], self.request["seed"])
+            arena = fused_memory.Arena(self.device, self.request["canary"], self.request["seed"])
             self.kernel = _module(path).fused_kernel
             self.programs.install()
             for number, call in enumerate(self.request["calls"]):
@@ -159,7 +116,7 @@ class Worker:
         except Exception as error:
             raise KernelError from error
 
-    def _call(self, number: int, call: dict[str, Any], arena: Arena) -> bool:
+    def _call(self, number: int, call: dict[str, Any], arena: fused_memory.Arena) -> bool:
         """One call on memory that was sent; False when what follows would mean nothing."""
         given = {name: bytearray(base64.b64decode(call["memory"][name])) for name in TENSORS}
         memory = arena.take({name: len(raw) // 2 for name, raw in given.items()})
@@ -170,10 +127,10 @@ class Worker:
         if self.device == "cuda":
             torch.cuda.synchronize()
         for name in TENSORS:
-            self.say("memory", {"call": number, "name": name, "raw": raw_of(memory[name])})
+            self.say("memory", {"call": number, "name": name, "raw": fused_memory.raw_of(memory[name])})
         return self.watch(arena, {"call": number})
 
-    def watch(self, arena: Arena, where: dict[str, Any], call: str | None = None) -> bool:
+    def watch(self, arena: fused_memory.Arena, where: dict[str, Any], call: str | None = None) -> bool:
         """Look at all memory that is no tensor's; False after saying that something was stored there."""
         stray = arena.give_back()
         if stray is not None:
@@ -184,7 +141,7 @@ class Worker:
 class Large:
     """One size whose values are made here: called again and again, each time on another x, into a poisoned output."""
 
-    def __init__(self, worker: Worker, size: dict[str, Any], arena: Arena) -> None:
+    def __init__(self, worker: Worker, size: dict[str, Any], arena: fused_memory.Arena) -> None:
         self.worker, self.arena, self.device = worker, arena, worker.device
         self.rows, self.hidden, self.calls, self.timed = (size[name] for name in ("rows", "hidden", "calls", "timed"))
         self.call = f"bf16[{self.rows}, {self.hidden}]"
@@ -232,7 +189,7 @@ class Large:
         out = self.tensors["out"]
         self.unwritten += (out.view(torch.int16) == self.poison).sum()
         for row in self.samples.get(number, ()):
-            self.worker.say("row", {"call": number, "row": row, "raw": raw_of(out[row])}, self.call)
+            self.worker.say("row", {"call": number, "row": row, "raw": fused_memory.raw_of(out[row])}, self.call)
 
     def _timed(self, own: Any) -> None:
         """The learner's kernel, the lesson's, Inductor's and the floor in turns, L2 cold; as graphs, then launched."""
@@ -286,7 +243,7 @@ class Large:
         for start in range(0, len(tensor), ROWS if row > 1 else len(tensor)):
             at = slice(start, start + ROWS) if row > 1 else slice(None)
             shape = tensor[at].shape
-            made = drawn(self.worker.request["seed"], stream, start * row, tensor[at].numel(), self.device)
+            made = fused_memory.drawn(self.worker.request["seed"], stream, start * row, tensor[at].numel(), self.device)
             yield at, made.view(shape)
 
     def _excess(self) -> float | None:
@@ -301,39 +258,6 @@ class Large:
         out = self.tensors["out"]
         worst = max(accuracy.excess(out[at], (x[at], bias, weight, shift, residual[at])) for at in parts)
         return float(min(1e30, worst))
-
-
-def drawn(seed: int, stream: int, first: int, count: int, device: str) -> torch.Tensor:
-    """bf16[count]: elements `first` and on of a stream, as `tutor.fused.large.values` has them."""
-    at = torch.arange(first, first + count, dtype=torch.int64, device=device)
-    word = _mixed(at + _signed(_mixed_number((seed << 8) + stream)))
-    fields = sum(_shifted(word, by) & 0xFFFF for by in (0, 16, 32, 48))
-    assert isinstance(fields, torch.Tensor)
-    return ((fields - 131070).to(torch.float32) / 32768).to(torch.bfloat16)
-
-
-_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
-
-
-def _mixed(word: torch.Tensor) -> torch.Tensor:
-    for by, factor in _STEPS:
-        word = (word ^ _shifted(word, by)) * _signed(factor)
-    return word ^ _shifted(word, 31)
-
-
-def _mixed_number(word: int) -> int:
-    for by, factor in _STEPS:
-        word = (word ^ (word >> by)) * factor & 0xFFFFFFFFFFFFFFFF
-    return word ^ (word >> 31)
-
-
-def _shifted(word: torch.Tensor, by: int) -> torch.Tensor:
-    """Shifted right with zeros, which int64 is not by itself."""
-    return (word >> by) & ((1 << (64 - by)) - 1) if by else word
-
-
-def _signed(word: int) -> int:
-    return word - (1 << 64) if word >> 63 else word
 
 
 class Programs:
@@ -357,10 +281,6 @@ class Programs:
     def shuffle(self, rows: int) -> None:
         if self._order is not None:
             self._order = self._rng.sample(range(rows), rows)
-
-
-def raw_of(tensor: torch.Tensor) -> str:
-    return base64.b64encode(tensor.cpu().contiguous().view(torch.uint8).numpy().tobytes()).decode()
 
 
 def _line(error: BaseException | None) -> int:
