@@ -100,7 +100,7 @@ async def test_a_run_that_prints_on_leaves_the_view_where_the_reader_is(box: Box
         await learner.press("r", "r")
         events.put(printed(*(f"row {n}" for n in range(60))))
         await learner.until(lambda: len(pane.view.output) == 60)
-        await learner.press("pagedown", "pagedown")
+        await learner.press("space", "space")
         top = pane.body.top
         assert top > 20
         events.put(printed("one more"))

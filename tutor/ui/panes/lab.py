@@ -125,16 +125,19 @@ class LabPane(LabView):
     def do_value(self) -> bool:
         return self._turn(1)
 
-    # What a run showed goes when a prediction changes: keys that also page or turn do that once it has ended.
+    @property
+    def _asks(self) -> bool:
+        """Whether keys that also page or turn change a prediction: not once there is something of a run to read."""
+        return not (self.running or self.view.ended)
 
     def do_tick(self) -> bool:
-        return not self.view.ended and self._turn(1)
+        return self._asks and self._turn(1)
 
     async def do_right(self) -> bool:
-        return (not self.view.ended and self._turn(1)) or await super().do_right()
+        return (self._asks and self._turn(1)) or await super().do_right()
 
     async def do_left(self) -> bool:
-        return (not self.view.ended and self._turn(-1)) or await super().do_left()
+        return (self._asks and self._turn(-1)) or await super().do_left()
 
     def _turn(self, step: int) -> bool:
         """The next answer of the row under the cursor; False when there is none to turn."""

@@ -228,8 +228,8 @@ def _ending(demo: Demo, run: RunView, lang: Lang, width: int, *, running: bool) 
     low, high = _number(demo.usual_s[0]), _number(demo.usual_s[1])
     if running:
         words = text(lang, "ui.lab_running", seconds=f"{run.elapsed:.0f}", low=low, high=high)
-        phase = "  " + say(lang, run.phase) if run.phase else ""
-        return [BLANK, *wrap([(words + phase, "plain")], width)]
+        words = say(lang, run.phase) if run.phase else words
+        return [BLANK, *wrap([(f"{words}  {text(lang, 'ui.lab_stops')}", "plain")], width)]
     if not run.ended:
         return []
     out: list[Line] = [BLANK]
