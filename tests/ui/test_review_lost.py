@@ -140,6 +140,35 @@ async def test_undo_takes_back_what_was_restored_and_a_gone_slot_stays_gone(room
     assert drafts(room) == []
 
 
+async def test_what_others_gave_since_is_said_with_what_is_restored(room: Room) -> None:
+    async with room.open(question="q1") as first:
+        number = first.number
+        await first.press("1")
+    room.book.scores.give(number, "bob", Mark(1, {}, dict.fromkeys(VETOES, False)))
+    async with room.open() as second:
+        await second.app.open_item("q1", number)
+        text = " ".join((await second.settle()).split())
+        assert "Restored, not yet saved" in text
+        assert "Since then bob gave 1." in text
+
+
+def test_a_line_that_drops_keeps_what_was_begun_and_gives_the_item_back(room: Room) -> None:
+    with window(room) as first:
+        first.wait(seen("Enter review"))
+        first.press("l", "l", "enter")
+        first.wait(seen("Comment  none"))
+        first.press("3", "c")
+        first.wait(seen("Comment for the learner"))
+        first.write(b"half a sen")
+        first.wait(seen("half a sen"))
+        first.kill(signal.SIGHUP)
+        assert first.wait_for_exit() == -signal.SIGHUP
+    (path,) = drafts(room)
+    data = json.loads(path.read_text())
+    assert (len(data["ticks"]), data["comment"]) == (1, "half a sen")
+    assert room.holders() == {None}
+
+
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"schema": 1}', b'{"schema": 2}', b"[" * 100_000, b"\xff"])
 async def test_a_draft_that_cannot_be_read_is_none(room: Room, raw: bytes) -> None:
     async with room.open(question="q1") as first:

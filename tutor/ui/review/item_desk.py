@@ -148,7 +148,7 @@ class ItemDesk(ReviewBase):
         if draft is None:
             draft = draft_of(loaded, self.review.grader, again=again)
             if draft.changed:
-                words = self.tr("restored")
+                words = self._restored(loaded)
         elif draft.criteria.version != loaded.criteria.version:
             before, after = draft.rule(loaded.criteria)
             words = self.tr("rule-changed", question=self._question_name(), before=before, after=after)
@@ -168,6 +168,16 @@ class ItemDesk(ReviewBase):
         self.shown_anew()
         self.draw_bars()
         self._fetch()
+
+    def _restored(self, loaded: Loaded) -> str:
+        """What to say of a draft of an earlier window: also what others gave since then, whom it would overrule."""
+        assert loaded.kept is not None
+        words, seen = self.tr("restored"), loaded.kept.seen or 0
+        others = [each for each in loaded.history if each.id > seen and each.grader != self.review.grader]
+        if others:
+            last = others[-1]
+            words += " " + self.tr("restored-since", grader=safe_text(last.grader, 40), points=last.points)
+        return words
 
     def _draft_changed(self, loaded: Loaded, draft: Draft) -> None:
         self.review.keep_draft(loaded, draft.given if draft.changed else None)
