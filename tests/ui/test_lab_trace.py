@@ -57,6 +57,16 @@ async def test_a_folder_is_explained(box: Box80, lang: str, words: str) -> None:
         assert words not in learner.text
 
 
+async def test_the_table_fits_beside_the_lesson(box: Box80) -> None:
+    async with box.open(lang="en", lab=FakeLab([]), size=(120, 40)) as learner:
+        view = await read(learner, TRACES / "2.13-ranks")
+        rows = [line.text for line in view.body.lines if line.text.startswith("rank ")]
+        assert [row.split() for row in rows] == [
+            ["rank", "0", "2", "2", "0", "0", "0", "0", "0.1"],
+            ["rank", "1", "5", "5", "3", "0", "0", "0", "0.3"],
+        ]
+
+
 async def test_a_folder_is_read_again_when_the_job_has_gone_on(box: Box80, tmp_path: Path) -> None:
     (tmp_path / "t.log").write_bytes(compiled("first"))
     async with box.open(lang="en", lab=FakeLab([]), size=(80, 40)) as learner:

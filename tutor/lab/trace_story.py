@@ -32,6 +32,7 @@ class Said(NamedTuple):
     text: str
     indent: int = 0
     title: bool = False
+    row: bool = False
 
 
 class Telling:
@@ -56,7 +57,7 @@ class Telling:
     def row(self, first: str, cells: Sequence[str], widths: Sequence[int], head: int) -> None:
         """A table's row: the first cell to the left, the others to the right."""
         padded = [" " * max(0, width - _cells(cell)) + cell for cell, width in zip(cells, widths, strict=True)]
-        self.say("  ".join([first + " " * max(0, head - _cells(first)), *padded]), 2)
+        self.lines.append(Said(" ".join([first + " " * max(0, head - _cells(first)), *padded]), row=True))
 
 
 def tell(job: Job, differences: list[Difference], lang: Lang) -> list[Said]:
@@ -145,10 +146,11 @@ def _processes(job: Job, told: Telling) -> None:
     rows, hidden = _alike(processes)
     heads = [told.text(f"col-{name}") for name in _NUMBERS]
     names = {p.label: named(p) + ("" if p.rank is None or p.label in newest else f" ({p.label})") for p in rows}
-    widths = [max(_cells(head), 6) for head in heads]
-    head = max([_cells(told.text("col-process")), *map(len, names.values())], default=0)
+    numbers = [heads, *map(_numbers, rows)]
+    widths = [max(5, *map(_cells, column)) for column in zip(*numbers, strict=True)]
+    head = max(map(len, names.values()))
     told.say("")
-    told.row(told.text("col-process"), heads, widths, head)
+    told.row("", heads, widths, head)
     for process in rows:
         told.row(names[process.label], _numbers(process), widths, head)
     for label, count in hidden.items():

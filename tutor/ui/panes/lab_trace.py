@@ -16,7 +16,7 @@ from tutor.lab.trace_reading import Reading
 from tutor.literals import safe_text
 from tutor.model import Message
 from tutor.strings import say, text
-from tutor.ui.lines import BLANK, Line, Part, wrap
+from tutor.ui.lines import BLANK, Line, Part, crop, wrap
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
@@ -77,6 +77,9 @@ class TraceView(LabView):
         lines: list[Line] = []
         for said in told:
             lead, words = " " * said.indent, safe_text(said.text, 4000)
+            if said.row:
+                lines.append(Line(crop([(words, "plain")], width)))
+                continue
             lines += wrap([(words, "title" if said.title else "plain")], width, first=lead, rest=lead + "  ")
         return lines
 
