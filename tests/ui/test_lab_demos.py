@@ -65,8 +65,7 @@ async def test_all_that_was_printed_can_be_scrolled_through(box: Box80) -> None:
         assert pane.body.top == top - 2, "a row up, and not to a cursor that was left behind long ago"
         await learner.press("g", "j", "j", "j", "j")
         assert pane.body.item == "printed"
-        for _ in range(80):
-            await learner.press("j")
+        await learner.press(*["j"] * 80)
         assert LAST in learner.text
 
 
