@@ -15,6 +15,7 @@ from tests.ui.learner_app import RIGHT, Box80, FakeLab, FakeRun, Learner, box
 from tutor.model import Message
 from tutor.paths import StateError
 from tutor.ui import commands
+from tutor.ui import learner as learner_module
 from tutor.ui.panes.code import CodePane
 from tutor.ui.panes.lab import LabPane
 from tutor.ui.panes.lab_tab import VIEWS, LabTab
@@ -529,7 +530,10 @@ async def test_a_full_disk_is_said_and_what_was_typed_is_written_later(
         assert "everything that was waiting is saved" in learner.text
 
 
-async def test_a_second_window_is_told_and_only_reads_unless_it_takes_over(box: Box80) -> None:
+async def test_a_second_window_is_told_and_only_reads_unless_it_takes_over(
+    box: Box80, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learner_module, "RETRY", 0.1)
     async with box.open() as first:
         pane = await in_blank(first)
         await first.type("abc")
