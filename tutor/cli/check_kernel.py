@@ -18,7 +18,7 @@ from tutor.fused.own import BYTES_MAX, Own, OwnError, text_of
 from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.protocol import Outcome
 from tutor.lab.task import task
-from tutor.model import Ending
+from tutor.model import Ending, Message
 
 _CODES: dict[Ending | Outcome, Exit] = {
     Ending.PASSED: Exit.GOOD,
@@ -56,7 +56,8 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     evidence = None
     if found.record is not None:
         evidence = demo.keep(demo.open_journal(context, out), found.record, out)
-    _tell(found, evidence, out)
+    own = Own.of(context.lesson.folder, context.folder)
+    _tell(found, fused.next_step(found, draft=own.exists and own.is_draft(text)), evidence, out)
     return _CODES[found.ending]
 
 
@@ -73,30 +74,20 @@ def _text(context: Context, asked: str) -> str:
         raise Stop.saying(error.message) from error
 
 
-def _tell(found: fused.Judgement, evidence: str | None, out: Output) -> None:
+def _tell(found: fused.Judgement, step: Message | None, evidence: str | None, out: Output) -> None:
     if out.as_json:
         told = {"schema": 1, "command": "check", "exercise": "fused_kernel", "ending": str(found.ending.value)}
-        facts = {
-            "message": out.say(found.message),
-            "why": found.message.key,
-            "case": out.say(found.case) if found.case else None,
-            "ulps": found.ulps,
-        }
-        out.emit(
-            {
-                **told,
-                **facts,
-                "calls": found.calls,
-                "timed": found.timed,
-                "device": found.device or None,
-                "evidence": evidence,
-            }
-        )
+        case = out.say(found.case) if found.case is not None else None
+        facts = {"message": out.say(found.message), "why": found.message.key, "case": case, "ulps": found.ulps}
+        more = {"try": out.say(step) if step is not None else None, "device": found.device or None}
+        out.emit({**told, **facts, **more, "calls": found.calls, "timed": found.timed, "evidence": evidence})
         return
     word = out.text(f"cli.word-{found.ending}") + "  " if isinstance(found.ending, Ending) else ""
     out.result(word + out.say(found.message))
     if found.case is not None:
         out.result("  " + out.text("kernel.case", case=out.say(found.case)))
+    if step is not None:
+        out.result("  " + out.text("exercise.try") + out.say(step))
     if found.ending is Ending.BROKE:
         out.result(out.text("cli.check-broke"))
     for row in found.timed:

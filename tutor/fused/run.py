@@ -231,6 +231,29 @@ def _timed(said: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "of_floor": round(row["us"]["p50"] / floors[row["call"], row["way"]], 3)} for row in rows]
 
 
+#: Sentences of `kernel.*` that `exercise.try-*` has a next step for.
+_TRIES = frozenset(
+    (
+        *("wrong-input", "wrong-outside", "wrong-stray", "wrong-unwritten", "wrong-skipped", "wrong-finite"),
+        *("wrong-value", "wrong-large", "died", "raised", "raised-line", "passed", "passed-timed"),
+    )
+)
+
+
+def next_step(found: Judgement, *, draft: bool) -> Message | None:
+    """What to do about a verdict, None where its own sentence says so; `draft`: it is of the draft as shipped."""
+    kind = found.message.key.removeprefix("kernel.")
+    if found.ending is Ending.LIMIT:
+        kind = "limit"
+    elif found.ending not in (Ending.FAILED, Ending.PASSED) or kind not in _TRIES:
+        return None
+    elif kind == "wrong-outside" and found.case is not None and found.case.key == "kernel.call-empty":
+        kind = "empty"
+    elif kind == "passed" and draft:
+        kind = "draft"
+    return Message(f"exercise.try-{kind}")
+
+
 # --- as evidence ------------------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tutor.fused.run import Judgement
+from tutor.fused.run import Judgement, next_step
 from tutor.lab.protocol import Outcome
 from tutor.literals import safe_text
 from tutor.model import Ending, Lang, Message
@@ -59,10 +59,10 @@ def verdict_lines(
     if found.ending is Ending.BROKE:
         out += wrap([(text(lang, "ui.broke_costs_nothing"), "plain")], width, first="  ", rest="  ")
         out += [Line(crop([("  " + safe_text(row), "muted")], width)) for row in said]
-    next_step = _next_step(found, lang, draft=draft)
-    if next_step:
+    step = next_step(found, draft=draft)
+    if step is not None:
         lead = text(lang, "exercise.try")
-        out += wrap([(lead, "strong"), (next_step, "plain")], width, first="  ", rest="  ")
+        out += wrap([(lead, "strong"), (say(lang, step), "plain")], width, first="  ", rest="  ")
     return out + time_lines(found, lang, width)
 
 
@@ -80,29 +80,6 @@ def _sentence(message: Message, lang: Lang) -> tuple[str, list[str]]:
 def _safe(row: str) -> str:
     indent = len(row) - len(row.lstrip(" "))
     return " " * indent + safe_text(row.strip())
-
-
-def _next_step(found: Judgement, lang: Lang, *, draft: bool) -> str:
-    """What to do about a verdict, empty where its own sentence says so."""
-    if found.ending is Ending.LIMIT:
-        return text(lang, "exercise.try-limit")
-    if found.ending not in (Ending.FAILED, Ending.PASSED):
-        return ""
-    kind = found.message.key.removeprefix("kernel.")
-    if kind == "wrong-outside" and found.case is not None and found.case.key == "kernel.call-empty":
-        kind = "empty"
-    if kind == "passed" and draft:
-        kind = "draft"
-    return text(lang, f"exercise.try-{kind}") if kind in TRIES else ""
-
-
-#: Endings of `kernel.*` that `exercise.try-*` has a next step for.
-TRIES = frozenset(
-    (
-        *("wrong-input", "wrong-outside", "wrong-stray", "wrong-unwritten", "wrong-skipped", "wrong-finite"),
-        *("wrong-value", "wrong-large", "died", "raised", "raised-line", "passed", "passed-timed", "empty", "draft"),
-    )
-)
 
 
 def time_lines(found: Judgement, lang: Lang, width: int) -> list[Line]:
