@@ -102,7 +102,7 @@ def _cells(words: str) -> int:
 
 
 def named(process: Process) -> str:
-    """A process by its rank; one that is not its rank's only one by its number too."""
+    """A process by its rank, by its number where it has none."""
     return process.label if process.rank is None else f"rank {process.rank}"
 
 
