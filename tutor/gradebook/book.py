@@ -170,16 +170,23 @@ class Gradebook:
         # Put together here: SQLite may join them by the index on is_current, which is every hand-in for each learner.
         with self.database.read() as connection:
             learners = connection.execute(sa.select(learner).order_by(learner.c.login)).fetchall()
-            current = {row.learner_id: row for row in connection.execute(hand_ins.where(table.is_current))}
-            count = {row.learner_id: int(row.many) for row in connection.execute(counts)}
+            current = {who: more for who, *more in connection.execute(hand_ins.where(table.is_current)).fetchall()}
+            count = {who: int(many) for who, many in connection.execute(counts).fetchall()}
+        read: dict[str, Any] = {}  # most of a class have the same versions, and no notes
+
+        def loaded(text: str) -> Any:
+            if text not in read:
+                read[text] = json.loads(text)
+            return read[text]
+
         found = []
-        for each in learners:
-            row = current.get(each.id)
-            if row is not None:
-                notes = _messages(_load(row.notes, []))
-                found.append(Row(Learner(*each), row.id, row.arrived, _load(row.versions), notes, count[each.id]))
+        for each in map(Learner._make, learners):
+            if each.id in current:
+                hand_in, arrived, versions, notes = current[each.id]
+                said = _messages(loaded(notes)) if notes != "[]" else []
+                found.append(Row(each, hand_in, arrived, loaded(versions), said, count[each.id]))
             elif each.enrolled:
-                found.append(Row(Learner(*each), None, None, {}, [], count.get(each.id, 0)))
+                found.append(Row(each, None, None, {}, [], count.get(each.id, 0)))
         return found
 
     def refused(self) -> list[Refused]:

@@ -62,9 +62,7 @@ class Rules:
     def change(self, question: str, rule: Mapping[str, Any], earned: Earned, grader: str) -> tuple[int, Effect]:
         """Make this the rule and score everybody by it, in one step; returns its version and what it did."""
         now = time.time()
-        with self._database.write(
-            alone=True
-        ) as connection:  # a score that comes meanwhile follows or is refused
+        with self._database.write(alone=True) as connection:  # a score that comes meanwhile follows or is refused
             values = {"question": question, "at": now, "grader": grader, "rule": json.dumps(rule)}
             made = connection.execute(sa.insert(criteria).values(**values).returning(criteria.c.id)).scalar_one()
             effect, changed = self._effect(connection, question, earned)
