@@ -2,8 +2,8 @@
 
 Inductor writes Triton for CPU tensors too when it is told to (`cpu_backend`), by the rules that it has for a GPU; only
 nothing on this machine could run it. So each kernel is caught as it is handed to Triton, and the call ends there. It
-asks for a driver now and then, which is one of a few lines here. Seen on torch 2.8 with Triton
-3.4 up to torch 2.14 with Triton 3.8.
+asks for a driver now and then, which is one of a few lines here. Seen from torch 2.8 with Triton 3.4 up to torch 2.14
+with Triton 3.8.
 """
 
 from __future__ import annotations
