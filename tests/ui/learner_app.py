@@ -20,6 +20,7 @@ from tutor.model import Demo
 from tutor.ui import app as app_module
 from tutor.ui.app import TutorApp
 from tutor.ui.box import Box
+from tutor.ui.panes.code import CodePane
 from tutor.ui.store import Store
 
 #: Named keys that are characters; the others have none, as from `Pilot.press`.
@@ -68,6 +69,17 @@ class FakeRun:
 
     def cancel(self) -> None:
         self.cancelled = True
+
+
+def result(verdict: str) -> dict[str, Any]:
+    return {
+        "event": "result", "at": 0.9, "demo": "automatic-dynamic", "claims": {"automatic-dynamic": verdict},
+        "because": {"automatic-dynamic": {"key": "lab.ok", "args": {}}},
+        "observed": {"default": {"new_graphs": [1, 1]}},
+        "units": {"new_graphs": "graphs"}, "predicted": {"call-1": 1}, "answers": {"call-1": 1}, "agreed": 1,
+        "environment": {"torch": "2.13.0", "contended": False},
+        "source": "measured", "when": "2026-11-30T00:00:00+00:00", "where": None,
+    }  # fmt: skip
 
 
 class Learner:
@@ -155,6 +167,14 @@ class Box80:
             if lab is None:
                 app.close_lab()
             context.journal.close()
+
+
+async def in_blank(learner: Learner) -> CodePane:
+    await learner.press("1", "enter")
+    pane = learner.app.learner.panes["code"]
+    assert isinstance(pane, CodePane)
+    assert learner.app.focused is pane.area
+    return pane
 
 
 @pytest.fixture
