@@ -8,12 +8,13 @@ import runpy
 import socket
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.users import as_user, needs_root
 from tutor import catalog, class_book, exchange, handed_in, intake, look_again, submission
 from tutor.exchange import ClassFolder, ExchangeError
 from tutor.gradebook import Gradebook
@@ -26,8 +27,6 @@ from tutor.roster import Enrolled
 
 MAKE = runpy.run_path(str(Path(__file__).resolve().parents[1] / "bench" / "make_class.py"))
 ME = handed_in.login_of(os.geteuid())
-
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root acts as several users of the machine")
 
 
 @pytest.fixture(scope="module")
@@ -71,28 +70,6 @@ def drop(folder: ClassFolder, name: str | bytes, raw: bytes) -> Path:
 
 def reasons(refused: list[Refused]) -> dict[str, str]:
     return {intake.shown_name(each.name): each.reason.key.removeprefix("class.refuse-") for each in refused}
-
-
-def as_user(uid: int, act: Callable[[], object]) -> str:
-    """What `act` comes to for another user of the machine: its result or its error, as text."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setgroups([])
-            os.setgid(uid)
-            os.setuid(uid)
-            os.umask(0o077)
-            said = str(act())
-        except BaseException as error:
-            said = f"{type(error).__name__} {error}"
-        os.write(write, said.encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as file:
-        said = file.read()
-    os.waitpid(child, 0)
-    return said
 
 
 # --- the folder -------------------------------------------------------------------------------------------------------
@@ -227,7 +204,7 @@ def test_a_hand_in_that_was_cut_off_is_known_by_whether_it_got_there(
     assert len(list(folder.inbox.iterdir())) == again.number
 
 
-@as_root
+@needs_root
 def test_other_users_drop_and_can_neither_list_read_nor_replace(
     folder: ClassFolder, book: Gradebook, lesson: Lesson
 ) -> None:
@@ -235,7 +212,7 @@ def test_other_users_drop_and_can_neither_list_read_nor_replace(
 
     raw = submission.seal({**json.loads(mine(lesson))["body"], "author": {"uid": ada, "login": "ada"}})
     name, stolen = exchange.secret_name(), exchange.secret_name()
-    assert as_user(ada, lambda: exchange.drop(folder, name, raw)) == "[]"
+    assert as_user(ada, lambda: exchange.drop(folder, name, raw)) == "[[]]"
     assert (folder.inbox / name).stat().st_uid == ada
     assert as_user(eve, lambda: os.listdir(folder.inbox)).startswith("PermissionError")  # noqa: PTH208
     assert as_user(eve, lambda: (folder.inbox / name).unlink()).startswith("PermissionError")
@@ -243,7 +220,7 @@ def test_other_users_drop_and_can_neither_list_read_nor_replace(
     assert as_user(eve, lambda: os.listdir(folder.feedback)).startswith("PermissionError")  # noqa: PTH208
     assert as_user(eve, lambda: os.listdir(folder.private)).startswith("PermissionError")  # noqa: PTH208
     assert as_user(eve, lambda: class_book.open_book(folder)).startswith("ExchangeError class.not-yours")
-    assert as_user(eve, lambda: exchange.drop(folder, stolen, (folder.inbox / name).read_bytes())) == "[]"
+    assert as_user(eve, lambda: exchange.drop(folder, stolen, (folder.inbox / name).read_bytes())) == "[[]]"
     assert intake.take_in(folder, book, lesson) == (1, 1, 0)
     assert [row.learner.login for row in book.rows()] == [f"uid-{ada}"]
     assert reasons(book.refused()) == {stolen: "author"}
