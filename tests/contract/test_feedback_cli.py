@@ -46,9 +46,19 @@ def test_from_a_hand_in_to_the_queue_again(
     assert (code, "no published score" in said) == (2, True)
     tutor("class", "score", place, "--learner", ME, "--question", "q1", "--points", "1", "--comment", "see \x1b[2J")
     tutor("class", "feedback", place)
+    (back,) = (Path(place) / "feedback").iterdir()
+    whole = back.read_bytes()
+    for hostile in (b"", b"\x1b[2J" * 999, b"[" * 99_999, whole[:-2], whole.replace(b"see", b"sea")):
+        back.write_bytes(hostile)
+        for argv in (("feedback",), ("feedback", "--json"), ask):
+            code, said = tutor(*argv)
+            assert (code, said.count("\n"), "\x1b" in said) == (2, 1, False)
+            assert "is not feedback to your hand-in" in said
+    back.write_bytes(whole)
     code, said = tutor("feedback")
     assert (code, "Q1: 1/2, by an instructor" in said, "\x1b" in said) == (0, True, False)
     assert "see \\x1b[2J" in said
+    assert "Q2: no score yet" in said
     parts = {part["id"]: part for part in json.loads(tutor("status", "--json")[1])["parts"]}
     assert (parts["q1"]["giver"], parts["q1"]["who"], parts["q1"]["points"]) == ("final", "instructor", 1)
 
