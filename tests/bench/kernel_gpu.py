@@ -9,6 +9,7 @@ Triton's interpreter, without times.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -62,7 +63,7 @@ def main() -> int:
     shapes: dict[str, Sequence[tuple[int, int]]] = dict.fromkeys(WRONG, ())
     if device == "cuda":
         shapes.update(dict.fromkeys(TIMED, (TIMED_SHAPE,)))
-    with ThreadPoolExecutor(4 if device == "cuda" else 1) as pool:
+    with ThreadPoolExecutor(min(12, os.cpu_count() or 1) if device == "cuda" else 1) as pool:
         wrong = {name: {**WRONG, **TIMED}[name] for name in shapes}
         found = pool.map(lambda name: judged(wrong[name][0], device, shapes[name]), shapes)
         for (name, (_, keys)), one in zip(wrong.items(), found, strict=True):
