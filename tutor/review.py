@@ -213,6 +213,8 @@ class Sitting:
         self.saved: list[int] = []
         """Items in the order in which they were sent to be saved."""
         self.pace = Pace()
+        self.by_learner = False
+        """Whether what comes next is the learner's next question, or the question's next learner."""
 
     def leave(self, item: int, draft: Draft) -> None:
         """An item is left: what was begun stays."""

@@ -296,3 +296,34 @@ async def test_a_dropped_line_loses_no_save_and_holds_nothing(room: Room, monkey
         assert ended == [(os.getpid(), signal.SIGHUP)]
         assert len(room.book.scores.history(first)) == 1
         assert {each["q1"].holder for each in room.book.scores.standing().values()} == {None}
+
+
+async def test_learner_by_learner_every_item_comes_once(room: Room) -> None:
+    questions = list(questions_of(room.lesson))
+    async with room.open(question=questions[0]) as window:
+        assert "all questions of a learner" in await window.press("l")
+        seen = []
+        for _ in range(LEARNERS * len(questions)):
+            assert window.item.now is not None
+            seen.append((window.item.now.blind, window.item.question))
+            await window.clear_vetoes()
+            await window.press("enter")
+        assert "Nothing is left for you here." in window.text
+    assert [question for _, question in seen] == questions * LEARNERS
+    assert len(set(seen)) == len(seen)
+    assert all(len({blind for blind, _ in seen[at : at + 4]}) == 1 for at in range(0, len(seen), 4))
+
+
+async def test_learner_by_learner_a_skip_goes_on_and_the_mode_can_be_left(room: Room) -> None:
+    questions = list(questions_of(room.lesson))
+    async with room.open(question=questions[0]) as window:
+        await window.press("l")
+        assert window.item.now is not None
+        blind = window.item.now.blind
+        await window.press("s")
+        assert (window.item.now.blind, window.item.question) == (blind, questions[1])
+        assert "0 of 6" in window.text
+        await window.press("l", "s")
+        assert window.item.now.blind != blind
+        assert window.item.question == questions[1]
+    assert room.holders(questions[0]) == {None}

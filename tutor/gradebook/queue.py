@@ -58,9 +58,17 @@ class Queue:
         self._database = database
 
     def claim(
-        self, grader: str, holder: str, questions: Sequence[str], after: str = "", now: float | None = None
+        self,
+        grader: str,
+        holder: str,
+        questions: Sequence[str],
+        after: str = "",
+        now: float | None = None,
+        *,
+        hand_in: int | None = None,
     ) -> Item | None:
         """The next item for this sitting alone, of the first of `questions` that has one; None when nothing is left.
+        With `hand_in` only of that one.
 
         Of a question come first what was handed to this grader; then what is open, in the class's shuffled order from
         `after` (a place, see `place`) on and round; then what others have left lying; then second looks, the same way.
@@ -68,6 +76,7 @@ class Queue:
         now = time.time() if now is None else now
         self.release_gone(grader)
         mine = sa.or_(item.c.for_whom.is_(None), item.c.for_whom == grader)
+        these = sa.true() if hand_in is None else item.c.submission_id == hand_in
         tries = (
             sa.and_(item.c.state == "open", item.c.for_whom == grader),
             sa.and_(item.c.state == "open", item.c.place > after, mine),
@@ -79,7 +88,7 @@ class Queue:
         for question in questions:
             with self._database.write() as connection:
                 for wanted in tries:
-                    pick = sa.select(item.c.id).where(wanted, item.c.question == question)
+                    pick = sa.select(item.c.id).where(wanted, these, item.c.question == question)
                     # Skipped rows are being claimed by others at this moment, so the next one is ours alone.
                     pick = pick.order_by(item.c.place).limit(1).with_for_update(skip_locked=True)
                     row = connection.execute(_claiming(pick.scalar_subquery(), grader, holder, now)).first()
@@ -96,6 +105,12 @@ class Queue:
             if (_is_held(row, now) and row.holder != holder) or row.state == "superseded":
                 raise LeaseLost(row.grader)
             return Item(*connection.execute(_claiming(sa.literal(number), grader, holder, now)).one())
+
+    def place_of(self, hand_in: int, question: str) -> str:
+        """Where a hand-in stands in the shuffled order of a question."""
+        wanted = sa.select(item.c.place).where(item.c.submission_id == hand_in, item.c.question == question)
+        with self._database.read() as connection:
+            return str(connection.execute(wanted).scalar_one())
 
     def place(self, number: int) -> str:
         """Where an item stands in the shuffled order of its question."""

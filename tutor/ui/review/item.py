@@ -56,6 +56,7 @@ class ItemScreen(ItemDesk):
         ReviewKey("criteria", ("E",), "E"),
         ReviewKey("hand_over", ("w",), "w"),
         ReviewKey("rerun", ("r",), "r"),
+        ReviewKey("by_learner", ("l",), "l"),
         ReviewKey("back", (), "Esc"),
     )
 
@@ -267,7 +268,6 @@ class ItemScreen(ItemDesk):
         if self.now is not None:
             self._set_aside()
             self.ahead.insert(0, self.now)
-        self.question, self.counts = loaded.question, (loaded.done, loaded.all)
         self.show(loaded, again=True)
 
     # --- for others, and away -----------------------------------------------------------------------------------------

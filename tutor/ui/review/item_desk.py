@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from tutor.criteria import Criteria
 from tutor.gradebook.book import GradebookError
-from tutor.gradebook.queue import LEASE_S, LeaseLost
+from tutor.gradebook.queue import LEASE_S, Item, LeaseLost
 from tutor.gradebook.scores import Mark
+from tutor.intake import questions_of
 from tutor.literals import safe_text
 from tutor.review import Draft
 from tutor.review_item import Loaded, draft_of, is_saved, load
@@ -43,6 +44,9 @@ class ItemDesk(ReviewBase):
         self._began = 0.0
         self._place = ""
         """Where the item that was shown last stands in the queue: what comes next stands behind it."""
+        self._last: Item | None = None
+        self._in_vain = False
+        """Whether what is being fetched is not wanted any more: another order was chosen meanwhile."""
         self._fetching = self._awaiting = False
         self._told = False
         """Whether something was said of the item before, which the next one leaves there."""
@@ -77,10 +81,12 @@ class ItemDesk(ReviewBase):
         self._fetching = self._awaiting = True
         self.review.call(lambda: self._claim(item, ""), self._fetched, self._not_fetched)
 
-    def _claim(self, item: int | None, after: str) -> Loaded | None:
+    def _claim(self, item: int | None, after: str, beyond: Item | None = None) -> Loaded | None:
+        """In the gradebook's thread: this item, or the next one. `after` is a place in the question's order; with
+        `beyond`, learner by learner, it comes behind this item."""
         app = self.review
         if item is None:
-            claimed = app.book.queue.claim(app.grader, app.holder, (self.question,), after)
+            claimed = self._claim_next(after, beyond)
         else:
             claimed = app.book.queue.claim_this(item, app.grader, app.holder)
         if claimed is None:
@@ -96,18 +102,44 @@ class ItemDesk(ReviewBase):
             kept = None
         return loaded._replace(kept=kept)
 
+    def _claim_next(self, after: str, beyond: Item | None) -> Item | None:
+        app = self.review
+        claim = partial(app.book.queue.claim, app.grader, app.holder)
+        if beyond is None:
+            return claim((self.question,), after)
+        names = list(questions_of(app.lesson))
+        rest = names[names.index(beyond.question) + 1 :]
+        of_this_learner = claim(rest, hand_in=beyond.submission)
+        if of_this_learner is not None:
+            return of_this_learner
+        return claim(names, app.book.queue.place_of(beyond.submission, names[0]))
+
     def _fetch(self) -> None:
         """Have the next item ready before it is asked for."""
         if not self._fetching and not self.ahead:
             self._fetching = True
-            after = self._place
-            self.review.call(lambda: self._claim(None, after), self._fetched, self._not_fetched)
+            after, beyond = self._place, self._last if self.review.sitting.by_learner else None
+            self.review.call(lambda: self._claim(None, after, beyond), self._fetched, self._not_fetched)
+
+    def do_by_learner(self) -> None:
+        """All questions of a learner before the next one, or one question over the class."""
+        sitting = self.review.sitting
+        sitting.by_learner = not sitting.by_learner
+        self._give_back([each.item.id for each in self.ahead])
+        self.ahead, self._in_vain = [], self._fetching
+        self.say(self.tr("by-learner" if sitting.by_learner else "by-question", question=self._question_name()))
+        self._fetch()
 
     async def _fetched(self, loaded: Loaded | None) -> None:
-        self._fetching = False
+        in_vain, self._fetching, self._in_vain = self._in_vain, False, False
+        if in_vain and not self._awaiting:
+            self._give_back([loaded.item.id] if loaded is not None else [])
+            self._fetch()
+            return
         if loaded is not None:
             self.ahead.append(loaded)
-            self.counts = (loaded.done, loaded.all)
+            if loaded.question == self.question:
+                self.counts = (loaded.done, loaded.all)
         if not self._awaiting:
             if loaded is not None and not self.is_attached:  # the grader has left
                 self._give_back([self.ahead.pop().item.id])
@@ -118,12 +150,13 @@ class ItemDesk(ReviewBase):
                 await self.review.push_screen(self)
             self.show(self.ahead.pop(0))
         else:
-            self._leave(text(self.lang, "review.nothing-left", question=self._question_name()))
+            key = "review.nothing-left-at-all" if self.review.sitting.by_learner else "review.nothing-left"
+            self._leave(text(self.lang, key, question=self._question_name()))
 
     def _not_fetched(self, error: GradebookError | LeaseLost) -> None:
         from tutor.ui.review.app import refusal
 
-        self._fetching = False
+        self._fetching = self._in_vain = False
         if self._awaiting:  # otherwise it is asked for again when it is needed, and said then
             self._awaiting = False
             self._leave(say(self.lang, refusal(error)))
@@ -152,7 +185,9 @@ class ItemDesk(ReviewBase):
         elif draft.criteria.version != loaded.criteria.version:
             before, after = draft.rule(loaded.criteria)
             words = self.tr("rule-changed", question=self._question_name(), before=before, after=after)
-        self.now, self.draft, self._place = loaded, draft, loaded.place
+        self.now, self.draft, self._place, self._last = loaded, draft, loaded.place, loaded.item
+        if self.question != loaded.question:
+            self.question, self.counts = loaded.question, (loaded.done, loaded.all)
         draft.watch = partial(self._draft_changed, loaded, draft)
         self._began = time.monotonic()
         if loaded.standing.other is not None:
