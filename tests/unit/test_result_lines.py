@@ -1,4 +1,4 @@
-"""The Result tab's lines: predictions by topic."""
+"""The Result tab's lines: what fits where, predictions by topic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from rich.cells import cell_len
 
 from tutor import catalog, strings
 from tutor.model import LANGS, Lang
-from tutor.progress import Evidence, Progress
+from tutor.progress import Event, Evidence, Progress, apply
+from tutor.scoring import INSTRUCTOR, score
 from tutor.ui.lines import Line
 from tutor.ui.views.result import result_lines
 
@@ -46,3 +47,19 @@ def test_each_topic_has_its_own_rate_with_the_run_it_is_from(lang: Lang, width: 
 @pytest.mark.parametrize("lang", LANGS)
 def test_nothing_is_said_of_predictions_when_there_were_none(lang: Lang) -> None:
     assert shown(lang, 78, run(DEMO.name, None)) == shown(lang, 78)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_titles_and_givers_fit_beside_the_lesson(lang: Lang) -> None:
+    """At 120 columns the page has 62 of them, the title's mark among them."""
+    for state in ("open", "partly", "self", "passed", "not_passed"):
+        assert cell_len(strings.text(lang, f"ui.result_title_{state}", got=10, of=10)) <= 60
+    progress = Progress()
+    final = {"points": 1, "who": INSTRUCTOR, "when": "2026-12-01T00:00:00Z"}
+    given = dict.fromkeys(("chain", "boundary", "tradeoff"), True)
+    for name in ("edge", "q1", "q2", "q3"):
+        event = {"name": name, **final, **given, "vetoes": []}
+        apply(progress, Event("s-1", "2026-12-01T00:00:00Z", "final", event))
+    rows = result_lines(LESSON, progress, lang, 62)
+    assert max(cell_len(row.text) for row in rows) <= 62
+    assert [row.item for row in rows if row.item] == [f"part:{part.id}" for part in score(progress, LESSON).parts]

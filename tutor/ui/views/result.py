@@ -33,8 +33,8 @@ def result_lines(
     for part in score.parts:
         role: Role = "good" if part.points == part.of else "plain"
         head = f"  {fit(names[part.id], column)}{part.points}/{part.of}  "
-        row = line(head, (_giver(part, lesson, progress, lang), role), item=f"part:{part.id}")
-        out.append(row)
+        giver = wrap([(_giver(part, lesson, progress, lang), role)], width, first=head, rest=" " * cell_len(head))
+        out += [giver[0]._replace(item=f"part:{part.id}"), *giver[1:]]
         if part.needs is not None:
             indent = " " * (column + 4)
             out += wrap([(say(lang, part.needs), "muted")], width, first=indent, rest=indent)
