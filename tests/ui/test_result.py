@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,39 @@ async def test_h_says_what_went_wrong_and_the_screen_goes_on(
         await learner.press("y")
         await learner.until(lambda: "is full" in learner.text)
         assert handed_in.receipts(learner.store.journal.folder) == []
+
+
+async def test_a_class_folder_that_does_not_answer_holds_up_nothing(
+    box: Box80, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = exchange.create(tmp_path / "class", catalog.load().id)
+    answered = threading.Event()
+    monkeypatch.setattr(handed_in, "is_for", lambda *_: answered.wait(60))
+    async with box.open() as learner:
+        learner.store.record("setting", name="class", value=str(folder.path))
+        await learner.press("7", "H", "enter")
+        await learner.until(lambda: "Looking at the class folder" in learner.text)
+        assert "> Code" in await learner.press("1")
+        await learner.press("7", "H", "enter")
+        await learner.until(lambda: "has not answered yet" in learner.text)
+        answered.set()
+        await learner.until(lambda: "Hand in?" in learner.text)
+        await learner.press("n")
+        assert list(folder.inbox.iterdir()) == []
+
+
+async def test_what_was_shown_is_what_goes(box: Box80, tmp_path: Path) -> None:
+    folder, _ = exchange.create(tmp_path / "class", catalog.load().id)
+    async with box.open() as learner:
+        learner.store.record("draft", name="q1", text="as it was asked", cursor=[0, 0])
+        await learner.press("7", "H", *str(folder.path), "enter")
+        await learner.until(lambda: "Hand in?" in learner.text)
+        assert "answers 1, evidence 0" in " ".join(learner.text.split())
+        learner.store.record("draft", name="q1", text="another window wrote", cursor=[0, 0])
+        await learner.press("y")
+        await learner.until(lambda: "receipt number 1" in learner.text)
+        (path,) = folder.inbox.iterdir()
+        assert submission.read(path.read_bytes()).answer("q1") == "as it was asked"
 
 
 async def test_what_came_back_is_shown_and_counts(box: Box80, tmp_path: Path) -> None:
