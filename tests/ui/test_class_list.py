@@ -200,7 +200,8 @@ async def test_a_rule_that_cannot_be_is_said_and_leaving_asks(room: Room) -> Non
         assert "no more than the choice has" in window.text
         await window.press("1", "w")
         assert screen.draft.labels() == ["1 a", "1 b", "1 c"]
-        await window.press("escape", "n")
+        assert "neither saved nor kept: 1." in await window.press("ctrl+q")
+        await window.press("n", "escape", "n")
         assert window.app.screen is screen
         await window.press("escape", "y")
         assert isinstance(window.app.screen, ClassList)
