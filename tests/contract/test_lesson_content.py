@@ -47,6 +47,7 @@ CLAIMS = [
     "disk-cache",
     "cudagraph-rerecord",
     "cudagraph-overwrite",
+    "cudagraph-copy",
     "cudagraph-refused",
     "size-decides",
     "erf-issue",
