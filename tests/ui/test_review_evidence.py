@@ -136,3 +136,36 @@ async def test_a_run_can_be_stopped_and_the_keys_go_on(room: Room) -> None:
         await window.until(lambda: "r run it here" in window.text.split("\n")[-1])
         await window.press("escape", "escape")
         assert "1 [x]" in await window.press("1")
+
+
+async def test_a_run_whose_reader_breaks_has_ended_and_says_so(room: Room) -> None:
+    class Broken:
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            raise TypeError("\x1b[2Jno event")
+            yield {}
+
+        def cancel(self) -> None:
+            pass
+
+    class Lab(FakeLab):
+        def start(self, *_: Any, **__: Any) -> Any:
+            return Broken()
+
+    async with room.open(question="q1") as window:
+        screen = await opened(window, Lab([]))
+        screen.view.select("E1")
+        await window.press("r")
+        await window.until(lambda: "its events could not be read any further" in window.text)
+        await window.until(lambda: not screen.running)
+        assert "\x1b" not in window.text
+
+
+async def test_a_blank_that_cannot_be_judged_again_is_said(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise TypeError("no judge")
+
+    monkeypatch.setattr("tutor.ui.review.item.judge", broken)
+    async with room.open(question="q1") as window:
+        await window.press("r")
+        await window.until(lambda: "TypeError: no judge" in window.text)
+        assert "1 [x]" in await window.press("1")

@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tutor.lab import transcripts
+from tutor.lab import protocol, transcripts
 from tutor.lab.host import LabHost
 from tutor.lab.protocol import Outcome
-from tutor.model import Source
+from tutor.model import Message, Source
 from tutor.review_demo import Wanted
+from tutor.ui.panes.base import tool_broke
 from tutor.ui.views.lab import RunView
 
 
@@ -28,12 +29,16 @@ class DemoRun:
 
     def read(self) -> None:
         """In a thread, to the end. Where it cannot be run the newest recording takes its place. Raises
-        TranscriptError for one of ours that is damaged."""
+        TranscriptError for one of ours that is damaged; whatever it raises, the run has ended as the tool's fault."""
         try:
             for event in self._run:
                 if event["event"] == "ended" and event["outcome"] == Outcome.UNAVAILABLE:
                     self._came.extend(self._recorded())
                 self._came.append(event)
+        except BaseException as error:
+            said = protocol.as_json(Message("ui.run_broke", tool_broke(error).args))
+            self._came.append(protocol.event("ended", 0.0, outcome=Outcome.BROKE.value, message=said))
+            raise
         finally:
             self.over = True
 

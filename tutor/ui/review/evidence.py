@@ -107,7 +107,7 @@ class EvidenceScreen(ReviewBase):
         except LabBusy:  # one that was stopped is still ending
             self.say(self.tr("demo-busy"))
             return
-        self.run_worker(run.read, thread=True, group="demo", exit_on_error=False)
+        self.review.run_worker(run.read, thread=True, group="demo", exit_on_error=False)
         self._listed = self.beside = name
         self.say("")
         self.view.go(0)

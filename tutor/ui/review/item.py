@@ -365,7 +365,8 @@ class ItemScreen(ItemDesk):
             return
         self._judging = True
         self.say(self.tr("rerun-now"))
-        self.run_worker(self._rerun(self._now), group="rerun", exit_on_error=False)
+        # On the application, which says what breaks: a worker's message does not bubble.
+        self.review.run_worker(self._rerun(self._now), group="rerun", exit_on_error=False)
 
     async def _rerun(self, loaded: Loaded) -> None:
         from tutor.sandbox import SandboxUnavailable
