@@ -83,6 +83,8 @@ async def test_the_search_goes_through_all_steps_and_repeats(box: Box80) -> None
             shown = pane.body.lines[pane.body.at].text
             assert "stride" in shown.casefold()
             assert shown in learner.text
+            learner.app.learner.refill()  # a verdict came, or what this machine can run is known
+            assert pane.body.lines[pane.body.at].text == shown
             found.add((pane.step_id, pane.body.at))
         assert len(found) == 2
         await learner.press("/", *"no such words", "enter")

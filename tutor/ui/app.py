@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: A check that takes longer than this is announced, in seconds.
 SLOW_S = 0.4
+#: What warms up begins so long after the first frame: its threads would hold up the page that greets, in seconds.
+WARM_AFTER_S = 0.15
 
 
 class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
@@ -87,10 +89,13 @@ class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
         return LabHost(LabSettings(settings.python, settings.launcher, self.context.device))
 
     def first_frame(self) -> None:
-        """After the first frame: say what has to be said, then warm up what will be used."""
+        """After the first frame: say what has to be said, and warm up what will be used when that is painted."""
         gc.freeze()  # What is there by now stays: a first collection that goes through all of it would hold up a key.
         gc.enable()
         self._greet()
+        self.set_timer(WARM_AFTER_S, self._warm_up)
+
+    def _warm_up(self) -> None:
         self.look_at_box()
         self.checker.warm()
 

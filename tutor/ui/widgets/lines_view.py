@@ -54,11 +54,16 @@ class LinesView(Widget, can_focus=True):
         self.refresh()
 
     def show(self, lines: Sequence[Line], *, top: int | None = None, item: str | None = None) -> None:
-        """Replace the lines; the cursor stays on its item (or goes to `item`) and the view on its row unless told."""
-        before = self.item
+        """Replace the lines; the cursor stays on its item (or goes to `item`), one that `point` put on a line without
+        an item on the nearest line of the same words, and the view on its row unless told."""
+        before, at = self.item, self.at
         wanted = before if item is None else item
+        words = self.lines[at].text if not wanted and 0 <= at < len(self.lines) else ""
         self.lines = lines
         self.at = next((n for n, row in enumerate(lines) if row.item and row.item == wanted), -1)
+        if words:
+            same = (n for n, row in enumerate(lines) if row.text == words)
+            self.at = min(same, key=lambda n: abs(n - at), default=-1)
         self.top = self._clamped(self.top if top is None else top)
         if self.at >= 0 and wanted != before:
             self._reveal()
