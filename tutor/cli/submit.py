@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from tutor import handed_in
 from tutor.cli.exits import Exit, Stop
@@ -19,7 +18,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     if not isinstance(to, str):
         raise Stop("class.submit-where")
     try:
-        folder = ClassFolder.open(Path(to))
+        folder = ClassFolder.open(handed_in.class_path(to))
         receipt, notices = handed_in.submit(context.journal.progress, context.lesson, context.folder, folder)
     except (ExchangeError, Unacceptable) as error:
         raise Stop.saying(error.message) from error
