@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from tutor import catalog, language, paths, settings
-from tutor.journal import Journal, StateError
-from tutor.model import Lang, Lesson, Message
+from tutor import language, paths, settings
+from tutor.language import Lang
+from tutor.learner.journal import Journal, StateError
+from tutor.lesson import catalog
+from tutor.model import Lesson, Message
 from tutor.settings import Settings, Theme
 
 

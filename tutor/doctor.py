@@ -16,10 +16,10 @@ from typing import Literal
 
 from tutor import terminal
 from tutor.lab import gpus, interpreter
+from tutor.learner.session_lock import UNSUPPORTED, briefly
 from tutor.model import Message
 from tutor.paths import StateError, make_private, why
 from tutor.sandbox import EXTRA, Sandbox, SandboxUnavailable, strength
-from tutor.session_lock import UNSUPPORTED, briefly
 
 Status = Literal["ok", "limited", "missing"]
 

@@ -1,13 +1,23 @@
-"""Which language to speak. Imports nothing, so that help comes at once."""
+"""The two languages, and which one to speak. Imports nothing of ours, so that help comes at once."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from tutor.model import Lang
+Lang = Literal["zh", "en"]
+LANGS: tuple[Lang, ...] = ("zh", "en")
+
+
+class Bilingual(NamedTuple):
+    """One text in both languages, each written for its readers."""
+
+    zh: str
+    en: str
+
+    def get(self, lang: Lang) -> str:
+        return self.zh if lang == "zh" else self.en
 
 
 def choose(

@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 
 from tutor import literals
-from tutor.blanks import Blank
-from tutor.judging import EDGES_MAX, Judge
+from tutor.exercise.blanks import Blank
+from tutor.exercise.judging import EDGES_MAX, Judge
 from tutor.lab import transcripts, verdicts
-from tutor.lesson_check import Problem
+from tutor.lesson.check import Problem
 from tutor.model import CheckReport, Demo, Ending, Exercise, Lesson, Message, Plain, WrongVersion
 from tutor.sandbox import Sandbox
 

@@ -9,24 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from tutor.rubric_model import Rubric
+from tutor.language import Bilingual, Lang
 
-Lang = Literal["zh", "en"]
-LANGS: tuple[Lang, ...] = ("zh", "en")
+if TYPE_CHECKING:
+    from tutor.rubric.model import Rubric
 
 #: A value that is made of plain literals only: None, bool, int, float, str and tuple, list, set, frozenset of them.
 Plain = Any
-
-
-class Bilingual(NamedTuple):
-    """One text in both languages, each written for its readers."""
-
-    zh: str
-    en: str
-
-    def get(self, lang: Lang) -> str:
-        return self.zh if lang == "zh" else self.en
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from tutor.model import LANGS, Lang, Message
+from tutor.language import LANGS, Lang
+from tutor.model import Message
 
 Theme = Literal["auto", "dark", "light", "ansi", "mono"]
 THEMES: tuple[Theme, ...] = get_args(Theme)

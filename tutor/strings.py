@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tutor.model import Lang, Message
+    from tutor.language import Lang
+    from tutor.model import Message
 
 _FOLDER = Path(__file__).with_name("text")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Iterable
 
-from tutor.model import Assertion, Bilingual, Call, Message, Plain, WrongVersion
+from tutor.language import Bilingual
+from tutor.model import Assertion, Call, Message, Plain, WrongVersion
 
 Key = tuple[tuple[int | str, ...], str, str]
 Shape = tuple[int, ...]

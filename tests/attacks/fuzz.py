@@ -21,11 +21,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tutor import catalog
-from tutor.edge_lines import EdgeLine, parse_edge
-from tutor.judging import Judge
+from tutor.exercise.edge_lines import EdgeLine, parse_edge
+from tutor.exercise.judging import Judge
+from tutor.language import LANGS
+from tutor.lesson import catalog
 from tutor.literals import same
-from tutor.model import LANGS, Exercise, Message
+from tutor.model import Exercise, Message
 from tutor.sandbox import Sandbox
 from tutor.strings import say
 

@@ -227,8 +227,8 @@ class Shared:
 
 def main() -> None:
     sys.path.insert(0, sys.argv[1])
-    from tutor import catalog
-    from tutor.judging import Judge
+    from tutor.exercise.judging import Judge
+    from tutor.lesson import catalog
     from tutor.sandbox import Sandbox
 
     secret = "s" + secrets.token_hex(12)

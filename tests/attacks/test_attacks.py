@@ -52,7 +52,8 @@ def _runner() -> ModuleType:
 def _as_nobody() -> tuple[str, dict[str, Any]] | None:
     """A Python that an ordinary user can run when the tests run as root, and how to become that user."""
     how: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    probe = "import sys; assert sys.version_info >= (3, 11); sys.path.insert(0, sys.argv[1]); import tutor.judging"
+    probe = "import sys; assert sys.version_info >= (3, 11); sys.path.insert(0, sys.argv[1])"
+    probe += "; import tutor.exercise.judging"
     for python in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
         try:
             subprocess.run([python, "-B", "-c", probe, ROOT], check=True, capture_output=True, cwd="/", **how)

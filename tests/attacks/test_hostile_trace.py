@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from tests.unit.test_trace_job import compiled, read
 from tests.unit.test_trace_records import BREAK, FILES, record
-from tutor.lab.trace_advice import advise
-from tutor.lab.trace_story import head, tell
-from tutor.model import LANGS
+from tutor.language import LANGS
 from tutor.strings import say
+from tutor.trace.advice import advise
+from tutor.trace.story import head, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -105,7 +105,7 @@ def test_no_text_takes_long_to_read(payload: str, tmp_path: Path) -> None:
 
 
 def test_head_of_a_hostile_name(tmp_path: Path) -> None:
-    from tutor.lab.trace_files import find
+    from tutor.trace.files import find
 
     (tmp_path / "{0}{name}.log").write_bytes(compiled("{fn}{0}"))
     job = read(tmp_path)

@@ -30,13 +30,14 @@ import sqlalchemy as sa
 from tests.bench import make_class
 from tests.bench.spread import spread
 from tests.unit import postgres
-from tutor import catalog, exchange, intake, submission
-from tutor.exchange import ClassFolder
+from tutor.classroom import exchange, intake, submission
+from tutor.classroom.exchange import ClassFolder
+from tutor.classroom.grades import grades
+from tutor.classroom.regrade import Regrade, sandbox_lacks
 from tutor.gradebook import Gradebook
 from tutor.gradebook.database import Database
 from tutor.gradebook.scores import Mark
-from tutor.grades import grades
-from tutor.regrade import Regrade, sandbox_lacks
+from tutor.lesson import catalog
 
 Inboxes = dict[str, ClassFolder]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.bench.spread import spread
-from tutor import catalog
 from tutor.lab.host import LabHost
+from tutor.lesson import catalog
 
 DEMO = catalog.load().demos["automatic-dynamic"]
 

@@ -24,16 +24,18 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.unit import labelled
-from tutor import __version__, catalog, submission
-from tutor.comparison import alike, behaviour
-from tutor.edge_lines import parse_edge
-from tutor.exchange import FILE_MODE, ClassFolder
+from tutor import __version__
+from tutor.classroom import submission
+from tutor.classroom.exchange import FILE_MODE, ClassFolder
+from tutor.classroom.submission import Author
+from tutor.exercise.comparison import alike, behaviour
+from tutor.exercise.edge_lines import parse_edge
 from tutor.lab import transcripts
+from tutor.learner.progress import Event, Progress, apply
+from tutor.learner.scoring import VETOES
+from tutor.lesson import catalog
 from tutor.model import Exercise, Lesson, Message, Raised
-from tutor.progress import Event, Progress, apply
 from tutor.sandbox import Returned
-from tutor.scoring import VETOES
-from tutor.submission import Author
 
 FIRST_UID = 20001
 OPENED = datetime(2026, 9, 1, 9, tzinfo=UTC)

@@ -9,8 +9,8 @@ import platform
 import time
 
 from tests.unit.labelled import STYLES, Count, answers, counts, found, rubric, total
-from tutor.rubric import examine
-from tutor.rubric_text import READ_MAX
+from tutor.rubric.examine import examine
+from tutor.rubric.text import READ_MAX
 
 
 def table() -> list[str]:

@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ATTACKS = ROOT / "tests/attacks/attacks.jsonl"
 sys.path.insert(0, str(ROOT))
 
-from tutor import catalog  # noqa: E402
-from tutor.judging import PROBES, Judge  # noqa: E402
+from tutor.exercise.judging import PROBES, Judge  # noqa: E402
+from tutor.lesson import catalog  # noqa: E402
 from tutor.sandbox import Sandbox, Template, client  # noqa: E402
 
 RIGHT = "guarded_shape, dtype, device"

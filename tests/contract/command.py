@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog
 from tutor.cli.main import run
-from tutor.journal import Journal
+from tutor.learner.journal import Journal
+from tutor.lesson import catalog
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = catalog.load()

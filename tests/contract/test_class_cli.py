@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tutor import catalog, handed_in, returned
+from tutor.classroom import handed_in, returned
+from tutor.classroom.exchange import ClassFolder, Receipt
 from tutor.cli.main import run
-from tutor.exchange import ClassFolder, Receipt
+from tutor.lesson import catalog
 from tutor.sandbox import Sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,7 +154,7 @@ def test_what_changed_is_shown_and_taken_when_asked_for(tutor: Tutor, place: str
     tutor("class", "init", place)
     (login, *_) = generated(place, 1)
     tutor("class", "regrade", place, *weak())
-    from tutor import class_book
+    from tutor.classroom import class_book
     from tutor.gradebook.results import Result
 
     folder = ClassFolder.open(Path(place))
@@ -231,7 +232,7 @@ def test_a_memo_and_a_hand_over(tutor: Tutor, place: str) -> None:
     one = (place, "--learner", login, "--question", "q1")
     assert tutor("class", "memo", *one, "--text", "seen this sentence before").code == 0
     assert tutor("class", "hand-over", *one, "--to", "ben", "--json").json[0]["to"] == "ben"
-    from tutor import class_book
+    from tutor.classroom import class_book
 
     book, _ = class_book.open_book(ClassFolder.open(Path(place)))
     item = book.queue.find(login, "q1")

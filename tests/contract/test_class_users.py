@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.users import as_user, needs_root
-from tutor import exchange, handed_in
+from tutor.classroom import exchange, handed_in
+from tutor.classroom.exchange import ClassFolder
 from tutor.cli.main import run
-from tutor.exchange import ClassFolder
 
 TEACHER, *LEARNERS = (20001, 20002, 20003, 20004)
 pytestmark = needs_root  # test_feedback_cli goes the same way as one user

@@ -29,8 +29,8 @@ from tests.contract.command import (
     program,
     tutor,
 )
-from tutor.journal import Journal
-from tutor.model import LANGS
+from tutor.language import LANGS
+from tutor.learner.journal import Journal
 
 __all__ = ["journal", "own_folders", "tutor"]
 

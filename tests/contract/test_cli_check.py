@@ -23,8 +23,8 @@ from tests.contract.command import (
     own_folders,
     tutor,
 )
-from tutor.journal import Journal
-from tutor.judging import Judge
+from tutor.exercise.judging import Judge
+from tutor.learner.journal import Journal
 from tutor.model import Message
 from tutor.sandbox import Sandbox, SandboxUnavailable
 
@@ -170,7 +170,7 @@ def test_a_verdict_that_cannot_be_kept_is_still_given(
             raise OSError(28, "No space left on device")
         return write(fd, raw)
 
-    monkeypatch.setattr("tutor.line_file.os.write", full)
+    monkeypatch.setattr("tutor.learner.line_file.os.write", full)
     ran = tutor("check")
     assert ran.out.startswith("PASS")
     assert "No space left" in ran.err

@@ -20,8 +20,8 @@ from tests.contract.command import (
     tutor,
 )
 from tutor.cli import demo as demo_command
-from tutor.journal import Journal
 from tutor.lab import protocol
+from tutor.learner.journal import Journal
 from tutor.model import Message
 
 __all__ = ["journal", "own_folders", "tutor"]

@@ -13,7 +13,8 @@ import pytest
 from tutor.cli import lab as lab_command
 from tutor.cli.main import run
 from tutor.lab import protocol
-from tutor.model import LANGS, Message
+from tutor.language import LANGS
+from tutor.model import Message
 
 SIZE = "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 8"
 PRINT = """\

@@ -19,7 +19,7 @@ import pytest
 from tests.unit.test_trace_job import compiled
 from tests.unit.test_trace_records import BREAK, TRACES, record
 from tutor.cli.main import run
-from tutor.model import LANGS
+from tutor.language import LANGS
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAIN = "\x1b]0;title\x07\x1b[2J\u202e{fields} [b]x[/b]"
@@ -195,7 +195,7 @@ def test_a_folder_that_may_not_be_read(lab: Lab, tmp_path: Path, monkeypatch: py
     def shut(path: str) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
-    monkeypatch.setattr("tutor.lab.trace_files.os.scandir", shut)
+    monkeypatch.setattr("tutor.trace.files.os.scandir", shut)
     ran = lab("--lang", "en", "--trace", str(tmp_path))
     assert ran.code == 2
     assert "cannot be read: Permission denied" in ran.err

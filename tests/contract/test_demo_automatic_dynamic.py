@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog
 from tutor.lab.host import LabHost, LabSettings
+from tutor.lesson import catalog
 from tutor.model import Demo
 
 pytestmark = [

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tutor import catalog
 from tutor.lab.host import LabHost, LabSettings
+from tutor.lesson import catalog
 from tutor.model import Demo, Verdict
 
 LESSON = catalog.load()

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog, strings
+from tutor import strings
 from tutor.lab import transcripts, verdict_table, verdicts
-from tutor.model import LANGS, Demo, Verdict
+from tutor.language import LANGS
+from tutor.lesson import catalog
+from tutor.model import Demo, Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = [catalog.load(name) for name in catalog.lesson_ids()]

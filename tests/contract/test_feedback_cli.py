@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tutor import handed_in, look_again
+from tutor.classroom import handed_in, look_again
 from tutor.cli.main import run
 
 ME = handed_in.login_of(os.geteuid())

@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tutor import catalog, lesson_check, strings
-from tutor.model import LANGS, Lesson
+from tutor import strings
+from tutor.language import LANGS
+from tutor.lesson import catalog
+from tutor.lesson import check as lesson_check
+from tutor.model import Lesson
 
 LESSON = catalog.DEFAULT_LESSON
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tutor import catalog, lesson_check, lesson_text
-from tutor.model import LANGS, Lang, Lesson, Step, Verdict
+from tutor.language import LANGS, Lang
+from tutor.lesson import catalog
+from tutor.lesson import check as lesson_check
+from tutor.lesson import text as lesson_text
+from tutor.model import Lesson, Step, Verdict
 from tutor.ui.views.lesson import LessonState, step_lines
 
 CLAIMS = [

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tutor import catalog, rubric_check, strings
-from tutor.model import LANGS
+from tutor import strings
+from tutor.language import LANGS
+from tutor.lesson import catalog, rubric_check
 
 FOLDER = catalog.root() / "lessons" / catalog.DEFAULT_LESSON
 CHECKS = catalog.root() / "checks" / catalog.DEFAULT_LESSON

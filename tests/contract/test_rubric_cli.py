@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog
 from tutor.cli.main import run
-from tutor.journal import Journal
+from tutor.learner.journal import Journal
+from tutor.lesson import catalog
 
 ANSWER = "A graph break splits the function into two graphs. The mean latency is unchanged, so it is fine: 3 x."
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tutor.model import LANGS, Lang
+from tutor.language import LANGS, Lang
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = ROOT / "tutor" / "text"

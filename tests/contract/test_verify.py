@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog
 from tutor.cli import main, verify
 from tutor.cli.exits import Exit
-from tutor.journal import Journal
 from tutor.lab import protocol, transcripts
 from tutor.lab.protocol import Event
-from tutor.model import Bilingual, Claim, Demo, Message, Record, Verdict
+from tutor.language import Bilingual
+from tutor.learner.journal import Journal
+from tutor.lesson import catalog
+from tutor.model import Claim, Demo, Message, Record, Verdict
 
 LESSON = catalog.load()
 #: The experiments that a claim rests on; the others are for looking.

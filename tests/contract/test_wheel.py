@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tutor import __version__, catalog
+from tutor import __version__
+from tutor.lesson import catalog
 
 ROOT = Path(__file__).resolve().parents[2]
 RIGHT = "guarded_shape, dtype, device"

@@ -16,15 +16,16 @@ from textual.screen import Screen
 
 from tests.bench.make_class import hand_ins
 from tests.ui.learner_app import text_of
-from tutor import catalog, exchange, submission
-from tutor.class_book import choose_database
+from tutor.classroom import exchange, submission
+from tutor.classroom.class_book import choose_database
+from tutor.classroom.exchange import ClassFolder
+from tutor.classroom.intake import questions_of
 from tutor.cli.context import context_of
 from tutor.cli.parser import parse
-from tutor.exchange import ClassFolder
 from tutor.gradebook.book import Arrival, Gradebook
 from tutor.gradebook.database import Database
 from tutor.gradebook.scores import Mark
-from tutor.intake import questions_of
+from tutor.lesson import catalog
 from tutor.model import Lesson
 from tutor.ui.review.app import ReviewApp
 from tutor.ui.review.class_list import ClassList

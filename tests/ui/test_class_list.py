@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 
 from tests.ui.review_room import LEARNERS, Room, files, lesson, room
-from tutor import regrade
-from tutor.class_criteria import class_criteria
+from tutor.classroom import regrade
+from tutor.classroom.class_criteria import class_criteria
+from tutor.classroom.grades import grades
+from tutor.classroom.intake import questions_of
+from tutor.exercise.judging import broken_report
 from tutor.gradebook.book import GradebookError
 from tutor.gradebook.database import Database
 from tutor.gradebook.results import Result
 from tutor.gradebook.scores import Mark
-from tutor.grades import grades
-from tutor.intake import questions_of
-from tutor.judging import broken_report
-from tutor.model import Bilingual, CheckReport, Ending, Lesson, Message
+from tutor.language import Bilingual
+from tutor.model import CheckReport, Ending, Lesson, Message
 from tutor.ui.review.app import ReviewApp
 from tutor.ui.review.class_list import ClassList
 from tutor.ui.review.criteria_edit import CriteriaScreen

@@ -9,7 +9,7 @@ import pytest
 
 from tests.ui.learner_app import RIGHT, Box80, FakeLab, Learner, box
 from tutor.lab import requests
-from tutor.ui.lines import Line
+from tutor.lines import Line
 from tutor.ui.pages import Page
 from tutor.ui.panes.lab_requests import RequestsView
 

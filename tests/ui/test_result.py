@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.ui.learner_app import Box80, box
-from tutor import catalog, exchange, handed_in, returned, submission
+from tutor.classroom import exchange, handed_in, returned, submission
+from tutor.lesson import catalog
 
 __all__ = ["box"]
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.ui.review_room import LEARNERS, Room, files, lesson, room
-from tutor import submission
-from tutor.class_criteria import change, class_criteria, read_rule
+from tutor.classroom import submission
+from tutor.classroom.class_criteria import change, class_criteria, read_rule
+from tutor.classroom.intake import questions_of
 from tutor.cli import main
 from tutor.gradebook.scores import Mark
-from tutor.intake import questions_of
+from tutor.learner.scoring import VETOES
 from tutor.model import Lesson
-from tutor.scoring import VETOES
 
 __all__ = ["files", "lesson", "room"]
 
@@ -268,7 +268,7 @@ async def test_the_next_item_comes_behind_the_one_that_was_shown(room: Room) -> 
 
 
 async def test_the_code_is_run_again_only_behind_walls(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tutor.regrade.sandbox_lacks", lambda: ("seccomp",))
+    monkeypatch.setattr("tutor.classroom.regrade.sandbox_lacks", lambda: ("seccomp",))
     async with room.open(question="q1") as window:
         await window.press("r")
         await window.until(lambda: "sandbox lacks seccomp" in window.text)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.ui.learner_app import FakeLab
 from tests.ui.review_room import Room, Window, files, lesson
-from tutor import submission
+from tutor.classroom import submission
 from tutor.lab import protocol, transcripts
 from tutor.model import Lesson, Message
 from tutor.ui.review.evidence import EvidenceScreen

@@ -16,14 +16,14 @@ import pytest
 
 from tests.ui.pty_screen import DEADLINE_S, ScreenView, Terminal
 from tests.ui.review_room import LEARNERS, Room, files, lesson, room
-from tutor import line_file
-from tutor.class_criteria import class_criteria
+from tutor.classroom.class_criteria import class_criteria
+from tutor.classroom.handed_in import myself
 from tutor.gradebook import holder
 from tutor.gradebook.database import ConnectionLost, GradebookError
 from tutor.gradebook.queue import LeaseLost
 from tutor.gradebook.scores import Mark, Score, Scores
-from tutor.handed_in import myself
-from tutor.scoring import VETOES
+from tutor.learner import line_file
+from tutor.learner.scoring import VETOES
 from tutor.ui.review.criteria_edit import CriteriaScreen
 
 __all__ = ["files", "lesson", "room"]
@@ -205,7 +205,7 @@ async def test_a_state_folder_that_is_full_is_said_once_and_leaving_asks(
             def full(*_: object) -> None:
                 raise OSError(28, "No space left on device")
 
-            patch.setattr("tutor.review_drafts.write_whole", full)
+            patch.setattr("tutor.classroom.sitting_drafts.write_whole", full)
             await window.press("1")
             await window.until(lambda: "cannot be kept in" in window.text and "No space left" in window.text)
             assert "neither saved nor kept: 1." in await window.press("ctrl+q")

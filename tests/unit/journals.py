@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tutor.journal import Journal
-from tutor.model import LANGS, Message
+from tutor.language import LANGS
+from tutor.learner.journal import Journal
+from tutor.model import Message
 from tutor.strings import say
 
 ROOT = Path(__file__).resolve().parents[2]

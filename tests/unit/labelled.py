@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tutor import catalog
-from tutor.rubric import examine
-from tutor.rubric_model import Findings, Rubric
+from tutor.lesson import catalog
+from tutor.rubric.examine import examine
+from tutor.rubric.model import Findings, Rubric
 
 STYLES = ("first", "second", "third")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tutor.answers import VERSIONS, fingerprint
-from tutor.progress import Event, Progress, apply
+from tutor.learner.answers import VERSIONS, fingerprint
+from tutor.learner.progress import Event, Progress, apply
 
 
 def after(*events: tuple[str, dict[str, Any]]) -> Progress:

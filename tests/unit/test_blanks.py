@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutor import blanks
-from tutor.blanks import FILE_MAX, Blank
-from tutor.model import LANGS, Message
+from tutor.exercise import blanks
+from tutor.exercise.blanks import FILE_MAX, Blank
+from tutor.language import LANGS
+from tutor.model import Message
 from tutor.sandbox import policy
 from tutor.strings import say
 

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutor import catalog, criteria
-from tutor.class_criteria import rubric_of
-from tutor.criteria import SLOTS_MAX, WAYS_MAX, Criteria, CriteriaError
-from tutor.criteria_draft import Draft
-from tutor.intake import questions_of
-from tutor.model import Bilingual
+from tutor.classroom import criteria
+from tutor.classroom.class_criteria import rubric_of
+from tutor.classroom.criteria import SLOTS_MAX, WAYS_MAX, Criteria, CriteriaError
+from tutor.classroom.criteria_draft import Draft
+from tutor.classroom.intake import questions_of
+from tutor.language import Bilingual
+from tutor.lesson import catalog
 
 LESSON = catalog.load(catalog.DEFAULT_LESSON)
 QUESTIONS = questions_of(LESSON)

@@ -16,7 +16,8 @@ import pytest
 from tutor import doctor
 from tutor.doctor import Finding
 from tutor.lab import gpus
-from tutor.model import LANGS, Message
+from tutor.language import LANGS
+from tutor.model import Message
 from tutor.sandbox import LayerState, Sandbox, SandboxUnavailable
 from tutor.strings import say
 
@@ -121,7 +122,7 @@ def test_a_state_folder_with_a_flaw(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         def no_locks(*_: object) -> None:
             raise OSError(37, "No locks available")
 
-        monkeypatch.setattr("tutor.session_lock.fcntl.flock", no_locks)
+        monkeypatch.setattr("tutor.learner.session_lock.fcntl.flock", no_locks)
     elif change == "network":
         monkeypatch.setattr(doctor, "file_system", lambda _: "nfs4")
     elif change == "mode":

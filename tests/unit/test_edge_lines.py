@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tutor.edge_lines import LINE_MAX, EdgeLine, parse_edge
+from tutor.exercise.edge_lines import LINE_MAX, EdgeLine, parse_edge
+from tutor.language import LANGS
 from tutor.literals import same, show, show_call
-from tutor.model import LANGS, Message, Raised
+from tutor.model import Message, Raised
 from tutor.strings import say
 
 

@@ -13,7 +13,7 @@ from tests.unit.test_lab_gpus import SLICED, card
 from tutor.context import Context
 from tutor.lab import gpus
 from tutor.lab.gpus import Gpu, Trouble
-from tutor.model import LANGS, Lang
+from tutor.language import LANGS, Lang
 from tutor.settings import Settings
 from tutor.ui import box
 from tutor.ui.box import Box

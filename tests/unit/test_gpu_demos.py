@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog
+from tutor.lesson import catalog
 
 pytestmark = [
     pytest.mark.torch,

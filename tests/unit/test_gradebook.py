@@ -8,9 +8,9 @@ from tests.unit.books import QUESTIONS, arrival, book, fill, mark
 from tutor.gradebook import Gradebook, GradebookError
 from tutor.gradebook.database import Database
 from tutor.gradebook.results import Result
+from tutor.gradebook.roster import Enrolled
 from tutor.gradebook.scores import RuleChanged
 from tutor.model import Message
-from tutor.roster import Enrolled
 
 __all__ = ["book"]
 

@@ -13,8 +13,8 @@ from tutor.gradebook import Gradebook
 from tutor.gradebook import tables as schema
 from tutor.gradebook.database import Database
 from tutor.gradebook.results import Result
+from tutor.gradebook.roster import Enrolled
 from tutor.gradebook.scores import RuleChanged
-from tutor.roster import Enrolled
 
 __all__ = ["book"]
 

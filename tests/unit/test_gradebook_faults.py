@@ -14,17 +14,17 @@ import sqlalchemy as sa
 
 from tests.unit import postgres
 from tests.unit.books import arrival, book, mark
-from tutor import class_book, exchange
-from tutor.exchange import ExchangeError, Unreadable
+from tutor.classroom import class_book, exchange
+from tutor.classroom.exchange import ExchangeError, Unreadable
+from tutor.classroom.regrade import RegradeStopped
+from tutor.classroom.submission import Unacceptable
 from tutor.gradebook import Gradebook, GradebookError
 from tutor.gradebook import tables as schema
 from tutor.gradebook.database import IDLE_S, ConnectionLost, Database
 from tutor.gradebook.queue import LeaseLost
+from tutor.gradebook.roster import RosterError
 from tutor.model import Message
-from tutor.regrade import RegradeStopped
-from tutor.roster import RosterError
 from tutor.strings import say
-from tutor.submission import Unacceptable
 
 __all__ = ["book"]
 

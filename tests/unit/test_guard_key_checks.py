@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog
-from tutor.model import LANGS, Message
+from tutor.language import LANGS
+from tutor.lesson import catalog
+from tutor.model import Message
 from tutor.strings import say
 
 EXERCISE = catalog.load().exercise

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tutor import catalog, exchange, handed_in
+from tutor.classroom import exchange, handed_in
+from tutor.classroom.exchange import ClassFolder, ExchangeError
+from tutor.classroom.handed_in import _alone
 from tutor.cli.main import run
-from tutor.exchange import ClassFolder, ExchangeError
-from tutor.handed_in import _alone
+from tutor.learner.progress import Progress
+from tutor.lesson import catalog
 from tutor.model import Lesson
-from tutor.progress import Progress
 
 
 @pytest.fixture(scope="module")

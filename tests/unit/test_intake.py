@@ -15,15 +15,16 @@ from typing import Any
 import pytest
 
 from tests.users import as_user, needs_root
-from tutor import catalog, class_book, exchange, handed_in, intake, look_again, submission
-from tutor.exchange import ClassFolder, ExchangeError
+from tutor.classroom import class_book, exchange, handed_in, intake, look_again, submission
+from tutor.classroom.exchange import ClassFolder, ExchangeError
+from tutor.classroom.look_again import LookAgain
 from tutor.gradebook import Gradebook
 from tutor.gradebook.book import Refused
+from tutor.gradebook.roster import Enrolled
 from tutor.gradebook.scores import Mark
-from tutor.look_again import LookAgain
+from tutor.learner.progress import Progress
+from tutor.lesson import catalog
 from tutor.model import Lesson
-from tutor.progress import Progress
-from tutor.roster import Enrolled
 
 MAKE = runpy.run_path(str(Path(__file__).resolve().parents[1] / "bench" / "make_class.py"))
 ME = handed_in.login_of(os.geteuid())

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.journals import folder, open_at_noon, sayable, type_code
-from tutor.journal import Journal, StateError
-from tutor.journal_lines import decode, encode
+from tutor.learner.journal import Journal, StateError
+from tutor.learner.journal_lines import decode, encode
+from tutor.learner.progress import MAX_TEXT, Event
 from tutor.model import Message
-from tutor.progress import MAX_TEXT, Event
 
 __all__ = ["folder"]
 

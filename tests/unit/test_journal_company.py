@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.journals import ROOT, folder, keys, open_at_noon, run_python, sayable, type_code
-from tutor import line_file
-from tutor.journal import Journal, StateError
+from tutor.learner import line_file
+from tutor.learner.journal import Journal, StateError
 
 __all__ = ["folder"]
 
@@ -53,7 +53,7 @@ def test_a_worker_thread_may_write_too(folder: Path) -> None:
 def test_evidence_ids_are_unique_across_processes(folder: Path) -> None:
     code = """
 import pathlib, sys
-from tutor.journal import Journal
+from tutor.learner.journal import Journal
 journal = Journal.open(pathlib.Path(sys.argv[1]))
 print(*[journal.add_evidence({"source": "measured", "claims": {"zero-one": "holds"}}) for _ in range(25)])
 """
@@ -110,7 +110,7 @@ def test_a_file_system_without_locks(folder: Path, monkeypatch: pytest.MonkeyPat
     def no_locks(*_: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr("tutor.session_lock.fcntl.flock", no_locks)
+    monkeypatch.setattr("tutor.learner.session_lock.fcntl.flock", no_locks)
     journal = open_at_noon(folder)
     assert keys(journal.notices) == ["state.no-locks"]
     assert journal.claim_session() is None
@@ -183,7 +183,7 @@ def test_a_reader_writes_nothing(folder: Path) -> None:
 def test_a_session_that_ended_badly_is_known_at_the_next_start(folder: Path, end: str, how: str) -> None:
     code = """
 import os, pathlib, signal, sys
-from tutor.journal import Journal
+from tutor.learner.journal import Journal
 journal = Journal.open(pathlib.Path(sys.argv[1]))
 journal.claim_session()
 journal.append("draft", name="q1", text="half a sent", cursor=[0, 11])

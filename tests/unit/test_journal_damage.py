@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.journals import folder, keys, open_at_noon, run_python, sayable, three_events, type_code
-from tutor.journal import Journal, StateError
-from tutor.journal_lines import Damaged, FromTheFuture, decode, encode, seal, unseal
-from tutor.progress import Event
+from tutor.learner.journal import Journal, StateError
+from tutor.learner.journal_lines import Damaged, FromTheFuture, decode, encode, seal, unseal
+from tutor.learner.progress import Event
 
 __all__ = ["folder"]
 
@@ -79,7 +79,7 @@ def test_a_last_line_that_was_cut_off(folder: Path, kept: int) -> None:
 def test_killed_in_the_middle_of_a_write(folder: Path) -> None:
     code = """
 import os, sys, signal, pathlib
-from tutor.journal import Journal
+from tutor.learner.journal import Journal
 journal = Journal.open(pathlib.Path(sys.argv[1]))
 journal.append("draft", name="code", text="kept", cursor=[0, 0])
 write = os.write

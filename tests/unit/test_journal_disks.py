@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.journals import folder, open_at_noon, run_python, sayable, three_events, type_code
-from tutor import line_file
-from tutor.journal import Journal, StateError
+from tutor.learner import line_file
+from tutor.learner.journal import Journal, StateError
 
 __all__ = ["folder"]
 
@@ -56,7 +56,7 @@ def test_a_full_disk_keeps_everything_in_memory_until_there_is_room(
 def test_a_real_limit_on_the_file_size(folder: Path) -> None:
     code = """
 import pathlib, resource, sys
-from tutor.journal import Journal, StateError
+from tutor.learner.journal import Journal, StateError
 journal = Journal.open(pathlib.Path(sys.argv[1]))
 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
 resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
@@ -95,7 +95,7 @@ def open_as_ordinary_user(folder: Path, mode: int) -> list[str]:
     """Open the journal in `folder`, of that mode, as a user whom modes bind (root is not), and try to write to it."""
     code = """
 import os, pathlib, sys
-from tutor.journal import Journal, StateError
+from tutor.learner.journal import Journal, StateError
 folder = pathlib.Path(sys.argv[1])
 if os.geteuid() == 0:
     for path in (folder, *folder.iterdir()):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.journals import folder, keys, open_at_noon, sayable, three_events, type_code
-from tutor import journal as journal_module
-from tutor.journal import StateError
-from tutor.journal_lines import seal
+from tutor.learner import journal as journal_module
+from tutor.learner.journal import StateError
+from tutor.learner.journal_lines import seal
 
 __all__ = ["folder"]
 

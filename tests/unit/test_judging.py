@@ -11,10 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tutor import catalog
-from tutor.judging import EDGES_MAX, PROBES, Judge, broken_report, edge_from_data, report_from_data, report_json
+from tutor.exercise.judging import (
+    EDGES_MAX,
+    PROBES,
+    Judge,
+    broken_report,
+    edge_from_data,
+    report_from_data,
+    report_json,
+)
+from tutor.language import LANGS
+from tutor.lesson import catalog
 from tutor.literals import Foreign
-from tutor.model import LANGS, CheckReport, Ending, Message, Raised
+from tutor.model import CheckReport, Ending, Message, Raised
 from tutor.sandbox import LayerState, Outcome, Returned, Sandbox, Template
 from tutor.strings import say, section, text
 

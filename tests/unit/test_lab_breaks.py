@@ -7,7 +7,7 @@ import pytest
 from tutor import strings
 from tutor.lab import breaks
 from tutor.lab.breaks import FUNCTION, SWITCHES, Ran, Report
-from tutor.model import LANGS
+from tutor.language import LANGS
 
 #: As torch 2.13 and 2.6 wrote them, cut to what is read.
 LOOP = """\

@@ -10,7 +10,8 @@ import pytest
 from tutor.lab import predictions
 from tutor.lab.evidence import Gathering
 from tutor.lab.predictions import PredictionError
-from tutor.model import Ask, Bilingual, Demo, Source
+from tutor.language import Bilingual
+from tutor.model import Ask, Demo, Source
 
 BOTH = Bilingual("甲", "A")
 YES_NO = (Bilingual("是", "yes"), Bilingual("否", "no"))

@@ -16,7 +16,8 @@ import pytest
 
 from tutor.lab import interpreter, link, protocol
 from tutor.lab.host import LabBusy, LabHost, LabSettings
-from tutor.model import Ask, Bilingual, Demo
+from tutor.language import Bilingual
+from tutor.model import Ask, Demo
 
 ROOT = Path(__file__).resolve().parents[2]
 BOTH = Bilingual("甲", "A")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tutor import catalog
 from tutor.lab import kernels
+from tutor.lesson import catalog
 
 
 def test_the_lesson_offers_its_block_and_every_step() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from tutor import catalog
 from tutor.lab import transcripts
-from tutor.model import LANGS, Demo
+from tutor.language import LANGS
+from tutor.lesson import catalog
+from tutor.model import Demo
 from tutor.ui.views.lab import RunView, demo_lines
 from tutor.ui.views.lab_measured import measured_lines
 

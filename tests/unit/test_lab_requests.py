@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutor import catalog, strings
+from tutor import strings
 from tutor.lab import requests
 from tutor.lab.requests import Graphs, KeyCache, Request, RequestError, Row, Served, parse
-from tutor.model import LANGS, Raised
+from tutor.language import LANGS
+from tutor.lesson import catalog
+from tutor.model import Raised
 from tutor.sandbox.outcome import Outcome, Returned
 
 # --- lines ------------------------------------------------------------------------------------------------------------

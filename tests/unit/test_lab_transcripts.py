@@ -11,7 +11,8 @@ import pytest
 from tutor.lab import protocol, transcripts
 from tutor.lab.evidence import Gathering
 from tutor.lab.transcripts import Header, TranscriptError
-from tutor.model import Ask, Bilingual, Demo, Message, Source
+from tutor.language import Bilingual
+from tutor.model import Ask, Demo, Message, Source
 
 BOTH = Bilingual("甲", "A")
 DEMO = Demo(

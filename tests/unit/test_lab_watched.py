@@ -8,7 +8,7 @@ import pytest
 
 from tutor import strings
 from tutor.lab.watched import Watched
-from tutor.model import LANGS
+from tutor.language import LANGS
 
 SIZE = "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 8"
 PRINT = """\

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tutor.lesson_languages import cells, facts, text_problems
-from tutor.model import Bilingual, Lang, Step
+from tutor.language import Bilingual, Lang
+from tutor.lesson.languages import cells, facts, text_problems
+from tutor.model import Step
 
 
 def keys(zh: str, en: str) -> set[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tutor.ui.lines import Part, crop, fit, wrap
+from tutor.lines import Part, crop, fit, wrap
 
 words = st.text(alphabet="ab c，。「」（编译图)(.", max_size=80)
 

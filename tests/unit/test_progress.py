@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tutor.learner.progress import ClaimState, Event, Progress, apply
 from tutor.model import Source, Verdict
-from tutor.progress import ClaimState, Event, Progress, apply
 
 
 def fold(*events: tuple[str, dict[str, Any]], session: str = "a", progress: Progress | None = None) -> Progress:

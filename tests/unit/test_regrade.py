@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.bench import make_class
-from tutor import catalog
+from tutor.classroom.regrade import Regrade, RegradeStopped, sandbox_lacks
 from tutor.gradebook import Gradebook, GradebookError
 from tutor.gradebook.book import Arrival
 from tutor.gradebook.database import Database
+from tutor.lesson import catalog
 from tutor.model import Lesson
-from tutor.regrade import Regrade, RegradeStopped, sandbox_lacks
 
 COUNT = 24
 
@@ -53,7 +53,7 @@ def children(pid: int) -> list[int]:
 def test_a_judging_process_that_is_killed_costs_no_hand_in(
     book: Gradebook, lesson: Lesson, is_weak: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tutor.regrade.BATCH", 4)
+    monkeypatch.setattr("tutor.classroom.regrade.BATCH", 4)
     regrade = Regrade(book, lesson, "ada", jobs=2, weak_sandbox=is_weak)
     graded = []
     for one in regrade:
@@ -69,8 +69,8 @@ def test_a_judging_process_that_is_killed_costs_no_hand_in(
 def test_a_warm_process_that_is_killed_costs_no_hand_in(
     book: Gradebook, lesson: Lesson, is_weak: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tutor.regrade.BATCH", 1)
-    monkeypatch.setattr("tutor.regrade.AHEAD_MAX", 0)
+    monkeypatch.setattr("tutor.classroom.regrade.BATCH", 1)
+    monkeypatch.setattr("tutor.classroom.regrade.AHEAD_MAX", 0)
     endings = []
     for one in Regrade(book, lesson, "ada", jobs=1, weak_sandbox=is_weak):
         if len(endings) == 2:
@@ -87,7 +87,7 @@ def test_a_warm_process_that_is_killed_costs_no_hand_in(
 def test_a_disk_that_fills_stops_the_run_and_the_next_goes_on(
     book: Gradebook, lesson: Lesson, is_weak: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tutor.regrade.BATCH", 4)
+    monkeypatch.setattr("tutor.classroom.regrade.BATCH", 4)
     regrade = Regrade(book, lesson, "ada", jobs=1, weak_sandbox=is_weak)
     seen = []
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from tutor import catalog, strings
-from tutor.model import LANGS, Lang
-from tutor.progress import Event, Evidence, Progress, apply
-from tutor.scoring import INSTRUCTOR, score
-from tutor.ui.lines import Line
+from tutor import strings
+from tutor.language import LANGS, Lang
+from tutor.learner.progress import Event, Evidence, Progress, apply
+from tutor.learner.scoring import INSTRUCTOR, score
+from tutor.lesson import catalog
+from tutor.lines import Line
 from tutor.ui.views.result import result_lines
 
 LESSON = catalog.load()

@@ -15,10 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tutor import catalog, exchange, feedback_text, handed_in, returned, submission
-from tutor.exchange import ClassFolder, ExchangeError, Receipt
-from tutor.model import LANGS, Lesson
-from tutor.progress import Event, Progress, apply
+from tutor.classroom import exchange, feedback_text, handed_in, returned, submission
+from tutor.classroom.exchange import ClassFolder, ExchangeError, Receipt
+from tutor.language import LANGS
+from tutor.learner.progress import Event, Progress, apply
+from tutor.lesson import catalog
+from tutor.model import Lesson
 from tutor.strings import say
 from tutor.ui.views.feedback import feedback_lines
 

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from tutor.criteria import Criteria
-from tutor.model import Bilingual
-from tutor.review import COMMENT_MAX, Draft, Given, Pace, Sitting, digits, start_from
-from tutor.rubric_model import Need
-from tutor.scoring import VETOES
+from tutor.classroom.criteria import Criteria
+from tutor.classroom.sitting import COMMENT_MAX, Draft, Given, Pace, Sitting, digits, start_from
+from tutor.language import Bilingual
+from tutor.learner.scoring import VETOES
+from tutor.rubric.model import Need
 
 LABEL = Bilingual("点", "slot")
 CRITERIA = Criteria(

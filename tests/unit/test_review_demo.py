@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog
+from tutor.classroom.item_demo import NotRun, Wanted, pairs, wanted
 from tutor.lab import transcripts
+from tutor.lesson import catalog
 from tutor.model import Lesson
-from tutor.review_demo import NotRun, Wanted, pairs, wanted
 from tutor.strings import say
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tutor.roster import Enrolled, RosterError, parse
+from tutor.gradebook.roster import Enrolled, RosterError, parse
 
 
 def test_logins_and_names_in_order() -> None:

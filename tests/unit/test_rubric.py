@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.labelled import STYLES, answers, found, total
-from tutor import catalog
-from tutor.model import LANGS
-from tutor.rubric import examine
-from tutor.rubric_model import Findings
-from tutor.rubric_text import READ_MAX
+from tutor.language import LANGS
+from tutor.lesson import catalog
+from tutor.rubric.examine import examine
+from tutor.rubric.model import Findings
+from tutor.rubric.text import READ_MAX
 
 LESSON = catalog.load()
 RUBRIC = LESSON.rubric

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tutor import catalog, rubric_file
-from tutor.rubric_pattern import TRIES, Index, PatternError, bounded_regex, compile_pattern
-from tutor.rubric_text import Text
+from tutor.lesson import catalog
+from tutor.rubric import file as rubric_file
+from tutor.rubric.pattern import TRIES, Index, PatternError, bounded_regex, compile_pattern
+from tutor.rubric.text import Text
 
 SHIPPED = catalog.root() / "lessons" / catalog.DEFAULT_LESSON / "rubric.toml"
 

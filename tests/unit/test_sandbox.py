@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tutor.model import LANGS, Message, Raised
+from tutor.language import LANGS
+from tutor.model import Message, Raised
 from tutor.sandbox import Cancelled, Returned, Sandbox, SandboxUnavailable, Template, client, policy
 from tutor.strings import say
 

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tutor.model import LANGS, Raised
+from tutor.language import LANGS
+from tutor.model import Raised
 from tutor.sandbox import (
     EXTRA,
     MINIMUM,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tutor.model import LANGS, Lang, Raised
+from tutor.language import LANGS, Lang
+from tutor.model import Raised
 from tutor.sandbox.outcome import End, Returned, judge_end
 from tutor.strings import say, text
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog
-from tutor.model import LANGS
-from tutor.progress import Event, Progress, apply
-from tutor.scoring import VETOES, Giver, Score, score
+from tutor.language import LANGS
+from tutor.learner.progress import Event, Progress, apply
+from tutor.learner.scoring import VETOES, Giver, Score, score
+from tutor.lesson import catalog
 from tutor.strings import say
 
 LESSON = catalog.load()

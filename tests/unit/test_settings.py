@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tutor import language, settings
-from tutor.model import LANGS
+from tutor.language import LANGS
 from tutor.settings import Settings, SettingsError
 from tutor.strings import say
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tutor import catalog
 from tutor.lab import startup_table as table
 from tutor.lab import transcripts
+from tutor.lesson import catalog
 
 LESSON = catalog.load()
 DEMO = LESSON.demos["cold-warm"]

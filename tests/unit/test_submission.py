@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from tutor import answers, catalog, submission
-from tutor.progress import Event, Progress, apply
-from tutor.submission import DEPTH_MAX, SIZE_MAX, Author, Unacceptable, canonical, read, seal
+from tutor.classroom import submission
+from tutor.classroom.submission import DEPTH_MAX, SIZE_MAX, Author, Unacceptable, canonical, read, seal
+from tutor.learner import answers
+from tutor.learner.progress import Event, Progress, apply
+from tutor.lesson import catalog
 
 
 def body(*more: tuple[str, dict[str, Any]], **changes: Any) -> dict[str, Any]:

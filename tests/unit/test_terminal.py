@@ -14,7 +14,7 @@ from typing import TextIO
 import pytest
 
 from tutor import terminal
-from tutor.model import LANGS
+from tutor.language import LANGS
 from tutor.strings import say
 
 TERM = {"TERM": "xterm-256color"}

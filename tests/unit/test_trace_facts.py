@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.unit.test_trace_records import BREAK, FILES, TRACES, record
-from tutor.lab.trace_facts import Event, Facts
-from tutor.lab.trace_fields import short
-from tutor.lab.trace_files import find
-from tutor.lab.trace_reading import Reading
-from tutor.lab.trace_records import Reader
+from tutor.trace.facts import Event, Facts
+from tutor.trace.fields import short
+from tutor.trace.files import find
+from tutor.trace.reading import Reading
+from tutor.trace.records import Reader
 
 NEWER = ("2.8", "2.13", "2.14")
 

@@ -10,14 +10,15 @@ import pytest
 
 from tests.unit.test_trace_facts import story
 from tests.unit.test_trace_records import BREAK, TRACES, record
-from tutor.lab import trace_files, trace_reading
-from tutor.lab.trace_advice import advise, kind_of
-from tutor.lab.trace_files import TraceFile, find
-from tutor.lab.trace_job import Job
-from tutor.lab.trace_reading import Reading
-from tutor.lab.trace_story import tell
-from tutor.model import LANGS
+from tutor.language import LANGS
 from tutor.strings import say
+from tutor.trace import files as trace_files
+from tutor.trace import reading as trace_reading
+from tutor.trace.advice import advise, kind_of
+from tutor.trace.files import TraceFile, find
+from tutor.trace.job import Job
+from tutor.trace.reading import Reading
+from tutor.trace.story import tell
 
 
 def compiled(fn: str = "f", count: int = 1, ops: int = 2, why: str = "", **more: Any) -> bytes:
@@ -178,8 +179,8 @@ def test_a_process_that_never_says_how_it_ended_is_named(tmp_path: Path) -> None
 
 
 def test_frames_and_breaks_are_kept_up_to_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tutor.lab.trace_job.FRAMES_MAX", 5)
-    monkeypatch.setattr("tutor.lab.trace_job.BREAKS_MAX", 5)
+    monkeypatch.setattr("tutor.trace.job.FRAMES_MAX", 5)
+    monkeypatch.setattr("tutor.trace.job.BREAKS_MAX", 5)
     data = b"".join(compiled(f"f{n}", frame_id=n) for n in range(9))
     said = "Graph break in user code at a.py:{n}\nGraph Break Reason: x"
     data += b"".join(record(BREAK, said.format(n=n)) for n in range(9))
@@ -251,7 +252,7 @@ def test_a_break_that_a_library_asks_for_is_not_the_user_s_to_take_out() -> None
 
 
 def test_a_cold_start_that_takes_long_is_worth_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tutor.lab.trace_advice.COLD_S", 1.0)
+    monkeypatch.setattr("tutor.trace.advice.COLD_S", 1.0)
     assert "cold" in advice(story("2.13-train")[1].job)
     assert "cold" not in advice(story("2.13-warm")[1].job)
 

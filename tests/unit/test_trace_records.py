@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tutor.lab import trace_records
-from tutor.lab.trace_records import HEAD_MAX, PAYLOAD_MAX, Reader, Record
+from tutor.trace import records as trace_records
+from tutor.trace.records import HEAD_MAX, PAYLOAD_MAX, Reader, Record
 
 TRACES = Path(__file__).parent / "data" / "traces"
 FILES = sorted(TRACES.glob("*/*.log"))

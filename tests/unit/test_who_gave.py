@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tutor.scoring import INSTRUCTOR, when_words, who_words
+from tutor.learner.scoring import INSTRUCTOR, when_words, who_words
 
 
 def test_the_journals_word_for_an_instructor_is_never_shown() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 from unicodedata import east_asian_width
 
-from tutor.blanks import FILE_MAX, Blank
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.judging import Judge, broken_report, report_json
+from tutor.exercise.blanks import FILE_MAX, Blank
+from tutor.exercise.judging import Judge, broken_report, report_json
 from tutor.model import CaseResult, CheckReport, EdgeResult, Ending, Exercise, Message
 from tutor.sandbox import Sandbox, SandboxUnavailable
 

@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tutor.class_criteria import change, class_criteria, preview, read_rule
+from tutor.classroom.class_criteria import change, class_criteria, preview, read_rule
+from tutor.classroom.criteria import Criteria, CriteriaError
+from tutor.classroom.handed_in import myself
+from tutor.classroom.intake import questions_of
 from tutor.cli.classes import opened
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.criteria import Criteria, CriteriaError
-from tutor.handed_in import myself
-from tutor.intake import questions_of
 from tutor.model import Lesson
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tutor import feedback
+from tutor.classroom import feedback
 from tutor.cli.classes import opened
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tutor import class_figures
+from tutor.classroom import figures as class_figures
 from tutor.cli.classes import opened, write_csv
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from tutor.classroom.grades import columns, grades, table_row
 from tutor.cli.classes import opened, write_csv
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.grades import columns, grades, table_row
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from tutor.classroom.handed_in import myself
 from tutor.cli.classes import item_of, opened
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.handed_in import myself
 
 #: The most characters of a grader's name: what the gradebook keeps.
 NAME_MAX = 256

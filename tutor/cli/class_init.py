@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tutor import class_book, exchange, roster
+from tutor.classroom import class_book, exchange
 from tutor.cli.classes import directory, opened, saying_why
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
 from tutor.context import Context
+from tutor.gradebook import roster
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from tutor.classroom.grades import Grade, grades
+from tutor.classroom.intake import iso, questions_of, shown_name
 from tutor.cli.classes import opened
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.grades import Grade, grades
-from tutor.intake import iso, questions_of, shown_name
 from tutor.model import Lesson
 
 

@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from tutor.classroom.handed_in import myself
+from tutor.classroom.intake import shown_name
+from tutor.classroom.regrade import Graded, Regrade, RegradeStopped, sandbox_lacks
 from tutor.cli.classes import opened
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.handed_in import myself
-from tutor.intake import shown_name
-from tutor.regrade import Graded, Regrade, RegradeStopped, sandbox_lacks
 from tutor.sandbox import SandboxUnavailable
 
 #: Lines of progress are at least this far apart, seconds.

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tutor.class_criteria import class_criteria
+from tutor.classroom.class_criteria import class_criteria
+from tutor.classroom.handed_in import myself
+from tutor.classroom.intake import questions_of
 from tutor.cli.classes import item_of, opened
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.handed_in import myself
-from tutor.intake import questions_of
+from tutor.learner.scoring import VETOES
 from tutor.model import Lesson
-from tutor.scoring import VETOES
 
 if TYPE_CHECKING:
     from tutor.gradebook.book import Gradebook

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tutor import catalog, class_book, intake
+from tutor.classroom import class_book, intake
+from tutor.classroom.exchange import ClassFolder, ExchangeError
 from tutor.cli.exits import Stop
 from tutor.cli.output import Output
-from tutor.exchange import ClassFolder, ExchangeError
-from tutor.line_file import write_whole
+from tutor.learner.line_file import write_whole
+from tutor.lesson import catalog
 from tutor.model import Lesson
 from tutor.paths import why
 from tutor.table import csv_bytes

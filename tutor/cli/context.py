@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tutor import catalog, paths, settings
+from tutor import paths, settings
 from tutor.cli.exits import Stop
 from tutor.context import Context
+from tutor.lesson import catalog
 
 if TYPE_CHECKING:
     import argparse

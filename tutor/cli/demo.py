@@ -14,11 +14,11 @@ from tutor.cli import demo_text
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.journal import Journal, StateError
 from tutor.lab import predictions, protocol, transcripts
 from tutor.lab.host import LabHost, LabSettings, Run
 from tutor.lab.protocol import Event, Outcome
 from tutor.lab.run import Device
+from tutor.learner.journal import Journal, StateError
 from tutor.model import Demo, Lesson, Verdict
 from tutor.strings import say
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from tutor import feedback_text, returned
+from tutor.classroom import feedback_text, returned
+from tutor.classroom.exchange import ExchangeError
+from tutor.classroom.returned import Feedback
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.exchange import ExchangeError
-from tutor.returned import Feedback
-from tutor.scoring import INSTRUCTOR
+from tutor.learner.scoring import INSTRUCTOR
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001

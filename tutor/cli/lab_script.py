@@ -28,12 +28,14 @@ from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import LINE, Output
 from tutor.cli.progress_line import ProgressLine
 from tutor.context import Context
-from tutor.lab import interpreter, trace_files, trace_story
-from tutor.lab.trace_facts import Event
-from tutor.lab.trace_fields import short
-from tutor.lab.trace_reading import Reading
-from tutor.lab.trace_story import Said
+from tutor.lab import interpreter
 from tutor.paths import why
+from tutor.trace import files as trace_files
+from tutor.trace import story as trace_story
+from tutor.trace.facts import Event
+from tutor.trace.fields import short
+from tutor.trace.reading import Reading
+from tutor.trace.story import Said
 
 #: Seconds between two looks at the trace, until a line without an end is shown, and that the output of processes which
 #: outlive the program is waited for.

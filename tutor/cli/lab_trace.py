@@ -13,13 +13,15 @@ from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import LINE, Output
 from tutor.cli.progress_line import ProgressLine
 from tutor.context import Context
-from tutor.lab import trace_advice, trace_files, trace_story
-from tutor.lab.trace_facts import Event
-from tutor.lab.trace_files import Found
-from tutor.lab.trace_job import Difference, FrameStory, Job
-from tutor.lab.trace_reading import Reading
-from tutor.lab.trace_story import Said
 from tutor.literals import safe_text
+from tutor.trace import advice as trace_advice
+from tutor.trace import files as trace_files
+from tutor.trace import story as trace_story
+from tutor.trace.facts import Event
+from tutor.trace.files import Found
+from tutor.trace.job import Difference, FrameStory, Job
+from tutor.trace.reading import Reading
+from tutor.trace.story import Said
 
 #: Bytes between two words about how far the reading is.
 PROGRESS = 200 << 20

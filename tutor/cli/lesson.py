@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tutor import catalog, lesson_check, lesson_proof, rubric_check
+from tutor import lesson_proof
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.lesson_check import Problem
+from tutor.lesson import catalog, rubric_check
+from tutor.lesson import check as lesson_check
+from tutor.lesson.check import Problem
 from tutor.model import Lesson, Message
 from tutor.sandbox import Sandbox, SandboxUnavailable
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from tutor import feedback_text, handed_in, returned
+from tutor.classroom import feedback_text, handed_in, returned
+from tutor.classroom.exchange import ExchangeError
+from tutor.classroom.submission import Unacceptable
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.exchange import ExchangeError
-from tutor.submission import Unacceptable
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:

@@ -16,7 +16,7 @@ from tutor.language import choose
 if TYPE_CHECKING:
     import argparse
 
-    from tutor.model import Lang
+    from tutor.language import Lang
 
 
 def run(argv: Sequence[str]) -> int:
@@ -58,10 +58,10 @@ def _run(argv: Sequence[str]) -> int:
 def _command(args: argparse.Namespace, lang: Lang) -> int:
     from importlib import import_module
 
-    from tutor.catalog import CatalogError
     from tutor.cli.context import context_of
     from tutor.cli.output import Output
-    from tutor.journal import StateError
+    from tutor.learner.journal import StateError
+    from tutor.lesson.catalog import CatalogError
 
     try:
         context = context_of(args)
@@ -93,9 +93,9 @@ def _screen(args: argparse.Namespace, lang: Lang) -> int:
     if trouble is not None:
         return _stopped(Stop.saying(trouble), lang)
     terminal.apply_textual_defaults(os.environ, plain_keys=args.plain_keys)
-    from tutor.catalog import CatalogError
     from tutor.cli.context import context_of
-    from tutor.journal import StateError
+    from tutor.learner.journal import StateError
+    from tutor.lesson.catalog import CatalogError
 
     try:
         context = context_of(args)

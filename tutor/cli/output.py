@@ -7,8 +7,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from tutor.language import Lang
 from tutor.literals import safe_text
-from tutor.model import Lang, Message
+from tutor.model import Message
 from tutor.strings import say, text
 
 #: No line that is shown is longer, in characters.

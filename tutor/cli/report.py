@@ -7,13 +7,13 @@ import json
 from datetime import datetime
 from pathlib import Path
 
-from tutor import report_text
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.line_file import write_whole
+from tutor.learner import report_text
+from tutor.learner.line_file import write_whole
+from tutor.learner.report import report
 from tutor.paths import why
-from tutor.report import report
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:

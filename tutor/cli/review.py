@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 from tutor import terminal
+from tutor.classroom.exchange import ClassFolder
+from tutor.classroom.handed_in import login_of
 from tutor.cli.classes import opened, saying_why
 from tutor.cli.exits import Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.exchange import ClassFolder
-from tutor.handed_in import login_of
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:

@@ -12,8 +12,8 @@ from tutor.cli.exits import Exit, Stop
 from tutor.cli.files import read_bounded
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.rubric import examine
-from tutor.rubric_model import Doubt, Findings, Quote, Rubric, RubricQuestion
+from tutor.rubric.examine import examine
+from tutor.rubric.model import Doubt, Findings, Quote, Rubric, RubricQuestion
 
 #: The longest text that is taken, in bytes; how much of it is read is the finder's.
 MOST = 64 * 1024

@@ -7,7 +7,7 @@ import argparse
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.scoring import Score, score, who_words
+from tutor.learner.scoring import Score, score, who_words
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001

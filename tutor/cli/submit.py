@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from tutor import handed_in
+from tutor.classroom import handed_in
+from tutor.classroom.exchange import ClassFolder, ExchangeError
+from tutor.classroom.submission import Unacceptable
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.exchange import ClassFolder, ExchangeError
-from tutor.submission import Unacceptable
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:

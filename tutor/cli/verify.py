@@ -15,13 +15,13 @@ from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
 from tutor.cli.progress_line import ProgressLine
 from tutor.context import Context
-from tutor.journal import Journal, utc_now
 from tutor.lab import protocol, transcripts
 from tutor.lab.host import LabHost, LabSettings
 from tutor.lab.protocol import Event, Outcome
 from tutor.lab.run import Device
+from tutor.learner.journal import Journal, utc_now
+from tutor.learner.progress import Evidence
 from tutor.model import Claim, Demo, Lesson, Message, Source, Verdict
-from tutor.progress import Evidence
 
 #: `--resume` takes over what is no older than this.
 FRESH = timedelta(hours=24)

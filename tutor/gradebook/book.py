@@ -14,11 +14,11 @@ import sqlalchemy as sa
 from tutor.gradebook.database import Database, GradebookError, insert_new
 from tutor.gradebook.queue import Queue
 from tutor.gradebook.results import Results
+from tutor.gradebook.roster import Enrolled
 from tutor.gradebook.rules import Rules
 from tutor.gradebook.scores import Scores
 from tutor.gradebook.tables import about, inbox, item, learner, score, submission
 from tutor.model import Message
-from tutor.roster import Enrolled
 
 __all__ = ["Gradebook", "GradebookError", "Learner", "Refused", "Row"]
 

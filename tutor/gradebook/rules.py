@@ -18,7 +18,7 @@ Earned = Callable[[frozenset[str]], int]
 
 
 class Version(NamedTuple):
-    """One version of a question's rule, as plain data (`tutor.criteria`)."""
+    """One version of a question's rule, as plain data (`tutor.classroom.criteria`)."""
 
     id: int
     question: str

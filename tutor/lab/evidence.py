@@ -7,7 +7,8 @@ from typing import Any
 
 from tutor.lab import protocol, verdicts
 from tutor.lab.protocol import Event
-from tutor.model import Bilingual, Demo, Source
+from tutor.language import Bilingual
+from tutor.model import Demo, Source
 from tutor.strings import text
 
 #: What a child calls an observation that the demo did not foresee; the same sentence for all of them.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tutor.model import Bilingual
+from tutor.language import Bilingual
 
 #: Compute capabilities that the compiler is asked for, and warps of 32 threads a program.
 TARGETS = (80, 90, 100)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tutor import catalog
 from tutor.lab import transcripts
+from tutor.lesson import catalog
 from tutor.model import Demo
 
 COLUMNS = ("first_call", "start", "probe", "tracing", "codegen", "compiler", "load", "run", "import", "device")

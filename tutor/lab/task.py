@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tutor.model import Bilingual, Demo
+from tutor.language import Bilingual
+from tutor.model import Demo
 
 TASKS = Path(__file__).with_name("tasks")
 

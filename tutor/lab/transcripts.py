@@ -155,9 +155,10 @@ def main(argv: list[str] | None = None) -> int:
     import sys
     import time
 
-    from tutor import catalog, strings
+    from tutor import strings
     from tutor.lab import verdict_table
     from tutor.lab.host import LabHost, LabSettings
+    from tutor.lesson import catalog
 
     parser = argparse.ArgumentParser(prog="python -m tutor.lab.transcripts", description="Record demos' transcripts.")
     parser.add_argument("demo", nargs="*")

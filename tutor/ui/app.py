@@ -16,8 +16,8 @@ from textual.binding import Binding
 from textual.worker import Worker, WorkerState
 
 from tutor.context import Context
-from tutor.journal import StateError
-from tutor.session_lock import Owner
+from tutor.learner.journal import StateError
+from tutor.learner.session_lock import Owner
 from tutor.strings import say, text
 from tutor.ui import escape
 from tutor.ui.box import Box, look, remember, remembered

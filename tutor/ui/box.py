@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tutor import paths
 from tutor.lab import gpus
+from tutor.language import Lang
 from tutor.literals import safe_text
-from tutor.model import Lang
 from tutor.strings import text
 
 #: Percent from which a GPU on which nobody is listed counts as busy all the same.
@@ -86,4 +86,3 @@ def remember(box: Box) -> None:
 def _file() -> Path:
     # A home on NFS is shared by machines that differ.
     return paths.cache_folder() / f"box-{socket.gethostname()}.json"
-

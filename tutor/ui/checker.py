@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tutor.model import CheckReport, Lesson, Message, Plain
 
 if TYPE_CHECKING:
-    from tutor.judging import Judge
+    from tutor.exercise.judging import Judge
     from tutor.sandbox.outcome import Outcome
 
 
@@ -41,7 +41,7 @@ class Checker:
             self.stop()
             raise
         except Exception as error:  # The learner is told, with the log; nothing is counted.
-            from tutor.judging import broken_report
+            from tutor.exercise.judging import broken_report
             from tutor.sandbox import Cancelled
 
             return None if isinstance(error, Cancelled) else broken_report(error, edges)
@@ -83,7 +83,7 @@ class Checker:
 
     def _ready(self) -> Judge:
         if self._judge is None:
-            from tutor.judging import Judge
+            from tutor.exercise.judging import Judge
             from tutor.sandbox import Sandbox
 
             self._judge = Judge(self._lesson.exercise, Sandbox())

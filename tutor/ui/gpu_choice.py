@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 from tutor.lab import gpus
 from tutor.lab.gpus import Gpu, Trouble
-from tutor.model import Lang, Message
+from tutor.language import Lang
+from tutor.lines import Line
+from tutor.model import Message
 from tutor.strings import text
-from tutor.ui.lines import Line
 from tutor.ui.views.gpus import ITEM, choice_lines, device_words
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ def open_choice(overlays: Overlays) -> None:
             there = [] if listed is None or isinstance(listed, Trouble) else listed
             app.learner.say(Message("gpus.taken", {"device": device_words(device, there)}), "good")
 
-    app.show_lines(
-        lambda lang: text(lang, "gpus.title"), lines, done, keys="gpus.keys", item=ITEM + app.context.device
-    )
+    app.show_lines(lambda lang: text(lang, "gpus.title"), lines, done, keys="gpus.keys", item=ITEM + app.context.device)
     if not launcher:
         app.run_worker(look, thread=True, group="gpus", exclusive=True, exit_on_error=False)

@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.widget import Widget
 
+from tutor.lines import line
 from tutor.model import CheckReport, Ending
 from tutor.ui.commands import TABS, Context
-from tutor.ui.lines import line
 from tutor.ui.panes.base import Pane
 from tutor.ui.panes.factory import make
 from tutor.ui.panes.lesson import LessonPane

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from tutor.learner.progress import Evidence
+from tutor.learner.session_lock import Owner
+from tutor.lines import Line
 from tutor.model import Claim, Message
-from tutor.progress import Evidence
-from tutor.session_lock import Owner
 from tutor.strings import text
 from tutor.ui import commands
 from tutor.ui.box import Box
-from tutor.ui.lines import Line
 from tutor.ui.panes.base import Pane
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName

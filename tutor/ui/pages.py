@@ -11,10 +11,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from tutor.model import Lang
+from tutor.language import Lang
+from tutor.lines import Line, Part, wrap
 from tutor.strings import text
 from tutor.ui.commands import outside
-from tutor.ui.lines import Line, Part, wrap
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.bars import Bar
 from tutor.ui.widgets.fields import Field

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 
+from tutor.lines import Part, Role, wrap
 from tutor.model import Message
 from tutor.strings import say, text
 from tutor.ui import commands
 from tutor.ui.commands import TABS, Command
 from tutor.ui.frame_diff import FrameDiffScreen
-from tutor.ui.lines import Part, Role, wrap
 from tutor.ui.screen_commands import ScreenCommands
 from tutor.ui.views import bars
 from tutor.ui.widgets.bars import Bar, Key, KeyLine, TabBar

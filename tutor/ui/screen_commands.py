@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from tutor.lines import Role
 from tutor.ui.commands import TABS, Context
-from tutor.ui.lines import Role
 
 if TYPE_CHECKING:
     from tutor.ui.app import TutorApp

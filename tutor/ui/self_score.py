@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tutor.rubric_model import Kind
+from tutor.rubric.model import Kind
 from tutor.ui.store import Store
 
 

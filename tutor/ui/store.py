@@ -7,10 +7,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from tutor.journal import Journal, StateError
-from tutor.model import Lang, Lesson, Message
-from tutor.progress import Place, Progress
-from tutor.scoring import Score, score
+from tutor.language import Lang
+from tutor.learner.journal import Journal, StateError
+from tutor.learner.progress import Place, Progress
+from tutor.learner.scoring import Score, score
+from tutor.model import Lesson, Message
 
 #: What was typed is on the disk this long after the first key that is not, in seconds.
 SAVE_AFTER = 0.8

@@ -6,8 +6,8 @@ from textual import on
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from tutor.lines import Part, wrap
 from tutor.strings import text
-from tutor.ui.lines import Part, wrap
 from tutor.ui.panes.answer_committed import AnswerCommitted
 from tutor.ui.panes.answer_draft import AnswerDraft
 from tutor.ui.panes.answer_page import ANSWER_MAX

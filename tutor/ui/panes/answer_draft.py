@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from functools import partial
 
-from tutor.answers import fingerprint
-from tutor.rubric import examine
+from tutor.learner.answers import fingerprint
+from tutor.rubric.examine import examine
 from tutor.ui.panes.answer_page import ANSWER_MAX, KEPT_MAX, AnswerPage
 from tutor.ui.views import answer as check_view
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from tutor.answers import Answer
+from tutor.learner.answers import Answer
 from tutor.model import Question
-from tutor.rubric_model import RubricQuestion
-from tutor.rubric_text import READ_MAX
+from tutor.rubric.model import RubricQuestion
+from tutor.rubric.text import READ_MAX
 from tutor.strings import text
 from tutor.ui.commands import Context
 from tutor.ui.panes.base import Pane

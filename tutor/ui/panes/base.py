@@ -10,11 +10,11 @@ from textual.message import Message as TextualMessage
 from textual.widget import Widget
 from textual.worker import Worker, WorkerState
 
+from tutor.lines import Part, Role
 from tutor.literals import safe_text
 from tutor.model import Message
 from tutor.strings import say, text
 from tutor.ui.commands import Context
-from tutor.ui.lines import Part, Role
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.bars import Bar

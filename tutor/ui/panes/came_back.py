@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tutor import returned
-from tutor.handed_in import Kept
+from tutor.classroom import returned
+from tutor.classroom.handed_in import Kept
+from tutor.classroom.returned import CameBack
+from tutor.lines import Line
 from tutor.model import Message
-from tutor.returned import CameBack
-from tutor.ui.lines import Line
 from tutor.ui.panes.errand import Errand
 from tutor.ui.views.feedback import feedback_lines, waiting_lines
 

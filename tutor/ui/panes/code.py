@@ -9,10 +9,10 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import TextArea
 
-from tutor.blanks import Blank
+from tutor.exercise.blanks import Blank
+from tutor.lines import Part, wrap
 from tutor.model import CheckReport
 from tutor.ui.commands import Context
-from tutor.ui.lines import Part, wrap
 from tutor.ui.panes.base import Pane
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
@@ -72,7 +72,7 @@ class CodePane(Pane):
         checked = self.store.progress.last_check
         if checked is None:
             return None
-        from tutor.judging import report_from_data
+        from tutor.exercise.judging import report_from_data
 
         return report_from_data(checked.report)
 

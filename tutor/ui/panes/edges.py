@@ -10,10 +10,10 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tutor.judging import edge_from_data
+from tutor.exercise.judging import edge_from_data
+from tutor.lines import Line, Part
 from tutor.strings import text
 from tutor.ui.commands import Context
-from tutor.ui.lines import Line, Part
 from tutor.ui.panes.base import ListPane
 from tutor.ui.self_score import record_score
 from tutor.ui.store import Store

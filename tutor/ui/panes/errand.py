@@ -11,10 +11,10 @@ from typing import TypeVar
 from textual import on
 from textual.message import Message as TextualMessage
 
-from tutor.exchange import ExchangeError
+from tutor.classroom.exchange import ExchangeError
+from tutor.classroom.submission import Unacceptable
 from tutor.model import Message
 from tutor.paths import StateError
-from tutor.submission import Unacceptable
 from tutor.ui.panes.base import ListPane, tool_broke
 
 Result = TypeVar("Result")

@@ -6,8 +6,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tutor import handed_in
-from tutor.exchange import ClassFolder, Receipt
+from tutor.classroom import handed_in
+from tutor.classroom.exchange import ClassFolder, Receipt
 from tutor.literals import safe_text
 from tutor.model import Message
 from tutor.strings import say, text
@@ -16,8 +16,8 @@ from tutor.ui.panes.errand import Errand
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tutor.handed_in import Parcel
-    from tutor.progress import Progress
+    from tutor.classroom.handed_in import Parcel
+    from tutor.learner.progress import Progress
     from tutor.ui.overlays import Overlays
     from tutor.ui.panes.errand import ErrandPane
 

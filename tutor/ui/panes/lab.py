@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from tutor.lines import Part
 from tutor.model import Demo, Message, Source
 from tutor.strings import text
-from tutor.ui.lines import Part
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName

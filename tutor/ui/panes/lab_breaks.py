@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from tutor.lab import breaks, protocol
 from tutor.lab.breaks import SWITCHES
 from tutor.lab.task import task
-from tutor.ui.lines import Part
+from tutor.lines import Part
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tutor.progress import Evidence
-from tutor.ui.lines import BLANK, Part, line, wrap
+from tutor.learner.progress import Evidence
+from tutor.lines import BLANK, Part, line, wrap
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName

@@ -25,9 +25,9 @@ from tutor.lab import protocol
 from tutor.lab.host import LabBusy
 from tutor.lab.run import Run
 from tutor.lab.task import task
+from tutor.lines import Line, Part, wrap
 from tutor.model import Ending, Message
 from tutor.strings import say, text
-from tutor.ui.lines import Line, Part, wrap
 from tutor.ui.panes.base import tool_broke
 from tutor.ui.panes.lab_inside import InsideView
 from tutor.ui.panes.lab_view import LabView

@@ -15,9 +15,9 @@ from tutor.lab.inside import STAGES, Looks
 from tutor.lab.kernel_lines import Pair, Place, Row, beside
 from tutor.lab.kernels import Kernel
 from tutor.lab.task import task
+from tutor.lines import Line, Part, line, wrap
 from tutor.literals import safe_text
 from tutor.strings import say, text
-from tutor.ui.lines import Line, Part, line, wrap
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName

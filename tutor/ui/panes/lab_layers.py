@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from tutor.lab import layers, protocol
 from tutor.lab.task import task
+from tutor.lines import Part
 from tutor.model import Message
 from tutor.paths import why
-from tutor.ui.lines import Part
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName

@@ -14,9 +14,9 @@ from textual.worker import Worker, WorkerState
 from tutor.lab import requests
 from tutor.lab.requests import DRAFT, DYNAMICS, Dynamic, Request, RequestError, Row
 from tutor.lab.task import task
+from tutor.lines import Part
 from tutor.model import Figure
 from tutor.strings import say, text
-from tutor.ui.lines import Part
 from tutor.ui.panes.base import tool_broke
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store

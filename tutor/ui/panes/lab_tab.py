@@ -8,9 +8,9 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.widget import Widget
 
+from tutor.lines import Part
 from tutor.strings import text
 from tutor.ui.commands import Context
-from tutor.ui.lines import Part
 from tutor.ui.panes.base import Pane
 from tutor.ui.panes.lab import LabPane
 from tutor.ui.panes.lab_view import LabView

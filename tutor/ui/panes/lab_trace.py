@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 
 from textual.worker import Worker, get_current_worker
 
-from tutor.lab import trace_files, trace_story
-from tutor.lab.trace_files import Found, TraceError
-from tutor.lab.trace_job import Job
-from tutor.lab.trace_reading import Reading
+from tutor.lines import BLANK, Line, Part, crop, wrap
 from tutor.literals import safe_text
 from tutor.model import Message
 from tutor.strings import say, text
-from tutor.ui.lines import BLANK, Line, Part, crop, wrap
+from tutor.trace import files as trace_files
+from tutor.trace import story as trace_story
+from tutor.trace.files import Found, TraceError
+from tutor.trace.job import Job
+from tutor.trace.reading import Reading
 from tutor.ui.panes.lab_view import LabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName

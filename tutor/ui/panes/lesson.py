@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from textual.message import Message as TextualMessage
 
-from tutor.progress import Place
+from tutor.learner.progress import Place
+from tutor.lines import Part
 from tutor.strings import text
 from tutor.ui.commands import Context
-from tutor.ui.lines import Part
 from tutor.ui.panes.base import ListPane
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName

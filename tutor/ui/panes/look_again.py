@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tutor import feedback_text, handed_in, look_again
-from tutor.exchange import ExchangeError
+from tutor.classroom import feedback_text, handed_in, look_again
+from tutor.classroom.exchange import ExchangeError
 from tutor.literals import safe_text
 from tutor.model import Message
 from tutor.strings import say, text
@@ -14,7 +14,7 @@ from tutor.ui.panes.errand import Errand
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tutor.returned import CameBack, Feedback
+    from tutor.classroom.returned import CameBack, Feedback
     from tutor.ui.overlays import Overlays
     from tutor.ui.panes.errand import ErrandPane
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from tutor.line_file import write_whole
+from tutor.learner.line_file import write_whole
+from tutor.lines import Part
 from tutor.paths import why
 from tutor.strings import text
 from tutor.ui.commands import Context
-from tutor.ui.lines import Part
 from tutor.ui.panes.came_back import Fetch
 from tutor.ui.panes.errand import ErrandPane
 from tutor.ui.panes.hand_in import HandIn
@@ -71,8 +71,8 @@ class ResultPane(ErrandPane):
 
     def do_report(self) -> None:
         """Write the report as Markdown and as HTML beside the journal, over those of an earlier time."""
-        from tutor import report_text
-        from tutor.report import report
+        from tutor.learner import report_text
+        from tutor.learner.report import report
 
         store = self.store
         store.flush()

@@ -17,22 +17,23 @@ from textual import on
 from textual.binding import Binding
 from textual.worker import Worker, WorkerState
 
+from tutor.classroom.exchange import ClassFolder
+from tutor.classroom.handed_in import myself
+from tutor.classroom.item import Loaded
+from tutor.classroom.sitting import Given, Sitting
+from tutor.classroom.sitting_drafts import Drafts, Kept
 from tutor.context import Context
-from tutor.exchange import ClassFolder
 from tutor.gradebook import holder
 from tutor.gradebook.book import Gradebook, GradebookError
 from tutor.gradebook.queue import LeaseLost
-from tutor.handed_in import myself
+from tutor.language import Lang
+from tutor.lines import Line, Role
 from tutor.literals import safe_text
-from tutor.model import Lang, Lesson, Message
-from tutor.review import Given, Sitting
-from tutor.review_drafts import Drafts, Kept
-from tutor.review_item import Loaded
+from tutor.model import Lesson, Message
 from tutor.strings import text
 from tutor.ui import escape
 from tutor.ui.frame_diff import FrameDiffApp
 from tutor.ui.key_order import KeyOrderApp
-from tutor.ui.lines import Line, Role
 from tutor.ui.review.base import ReviewBase
 from tutor.ui.review.item_desk import ItemDesk
 from tutor.ui.review.saving import AGAIN_S, Saving

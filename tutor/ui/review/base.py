@@ -17,10 +17,11 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tutor.model import Lang, Message
+from tutor.language import Lang
+from tutor.lines import Line, Part, Role, line, wrap
+from tutor.model import Message
 from tutor.strings import say, text
 from tutor.ui.learner import SMALLEST
-from tutor.ui.lines import Line, Part, Role, line, wrap
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.bars import Bar, Key, KeyLine
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual import on
 from textual.widget import Widget
 
-from tutor import feedback, intake
-from tutor.exchange import ExchangeError
+from tutor.classroom import feedback, intake
+from tutor.classroom.exchange import ExchangeError
+from tutor.classroom.grades import grades
+from tutor.classroom.intake import questions_of
 from tutor.gradebook import GradebookError
 from tutor.gradebook.queue import LeaseLost
-from tutor.grades import grades
-from tutor.intake import questions_of
+from tutor.lines import Part
 from tutor.literals import safe_text
 from tutor.model import Message
 from tutor.strings import say, text
-from tutor.ui.lines import Part
 from tutor.ui.review.base import ReviewKey
 from tutor.ui.review.class_screen import ClassScreen
 from tutor.ui.review.list_rows import (

@@ -11,11 +11,11 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
+from tutor.classroom.sitting import COMMENT_MAX
+from tutor.language import Lang
+from tutor.lines import Line, fit, line
 from tutor.literals import safe_text
-from tutor.model import Lang
-from tutor.review import COMMENT_MAX
 from tutor.strings import text
-from tutor.ui.lines import Line, fit, line
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.fields import Prose
 from tutor.ui.widgets.lines_view import LinesView

@@ -8,14 +8,14 @@ from rich.cells import cell_len
 from textual import events, on
 from textual.widget import Widget
 
-from tutor.class_criteria import change, class_criteria, preview
-from tutor.criteria import LABEL_MAX, Criteria, CriteriaError
-from tutor.criteria_draft import Draft
+from tutor.classroom.class_criteria import change, class_criteria, preview
+from tutor.classroom.criteria import LABEL_MAX, Criteria, CriteriaError
+from tutor.classroom.criteria_draft import Draft
+from tutor.classroom.intake import questions_of
 from tutor.gradebook.rules import Effect
-from tutor.intake import questions_of
-from tutor.model import Bilingual
+from tutor.language import Bilingual
+from tutor.lines import Line, Part, fit
 from tutor.strings import text
-from tutor.ui.lines import Line, Part, fit
 from tutor.ui.review.base import ReviewKey
 from tutor.ui.review.class_screen import ClassScreen
 from tutor.ui.review.list_rows import question_label

@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tutor.classroom.item_demo import Wanted
 from tutor.lab import protocol, transcripts
 from tutor.lab.host import LabHost
 from tutor.lab.protocol import Outcome
 from tutor.model import Message, Source
-from tutor.review_demo import Wanted
 from tutor.ui.panes.base import tool_broke
 from tutor.ui.views.lab import RunView
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from textual.widget import Widget
 
+from tutor.classroom.item import Loaded
+from tutor.classroom.item_demo import NotRun, wanted
 from tutor.lab.host import LabBusy
-from tutor.review_demo import NotRun, wanted
-from tutor.review_item import Loaded
-from tutor.ui.lines import Part
+from tutor.lines import Part
 from tutor.ui.review.base import ReviewBase, ReviewKey
 from tutor.ui.review.demo_run import DemoRun
 from tutor.ui.review.evidence_lines import beside_lines, evidence_lines

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping
 
 from rich.cells import cell_len
 
+from tutor.classroom.item import Loaded
+from tutor.classroom.item_demo import Pair, Wanted, pairs, table
 from tutor.lab.findings import without_bins
+from tutor.language import Lang
+from tutor.lines import BLANK, Line, Part, Role, fit, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Lang, Source, Verdict
-from tutor.review_demo import Pair, Wanted, pairs, table
-from tutor.review_item import Loaded
-from tutor.rubric import citations
+from tutor.model import Source, Verdict
+from tutor.rubric.examine import citations
 from tutor.strings import say, text
-from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
 from tutor.ui.views.lab import RunView
 from tutor.ui.views.lesson import verdict_word
 

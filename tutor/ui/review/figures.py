@@ -9,19 +9,20 @@ from typing import Any
 from textual import on
 from textual.widget import Widget
 
-from tutor import class_figures
-from tutor.class_criteria import class_criteria
-from tutor.criteria import Criteria
+from tutor.classroom import figures as class_figures
+from tutor.classroom.class_criteria import class_criteria
+from tutor.classroom.criteria import Criteria
+from tutor.classroom.grades import Grade, grades
 from tutor.gradebook.results import Result
 from tutor.gradebook.scores import Score
-from tutor.grades import Grade, grades
-from tutor.line_file import write_whole
+from tutor.language import Lang
+from tutor.learner.line_file import write_whole
+from tutor.lines import Line, Part, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Lang, Message
+from tutor.model import Message
 from tutor.paths import why
 from tutor.strings import text
 from tutor.table import csv_bytes
-from tutor.ui.lines import Line, Part, line, wrap
 from tutor.ui.review.base import ReviewKey
 from tutor.ui.review.class_screen import ClassScreen
 from tutor.ui.review.list_rows import question_label

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from textual.containers import Horizontal
 from textual.widget import Widget
 
+from tutor.classroom.item import Loaded
+from tutor.classroom.sitting import COMMENT_MAX, digits
 from tutor.gradebook.book import GradebookError
 from tutor.gradebook.queue import LEASE_S, LeaseLost
 from tutor.gradebook.scores import Memo
+from tutor.learner.scoring import VETOES
+from tutor.lines import Line, Part, line
 from tutor.literals import safe_text
-from tutor.review import COMMENT_MAX, digits
-from tutor.review_item import Loaded
-from tutor.scoring import VETOES
 from tutor.strings import say
-from tutor.ui.lines import Line, Part, line
 from tutor.ui.review.base import ReviewKey
 from tutor.ui.review.comment import CommentPad
 from tutor.ui.review.item_desk import ItemDesk

@@ -11,16 +11,16 @@ from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tutor.criteria import Criteria
+from tutor.classroom.criteria import Criteria
+from tutor.classroom.intake import questions_of
+from tutor.classroom.item import Loaded, draft_of, is_saved, load
+from tutor.classroom.sitting import Draft
 from tutor.gradebook.book import GradebookError
 from tutor.gradebook.queue import LEASE_S, Item, LeaseLost
 from tutor.gradebook.scores import Mark
-from tutor.intake import questions_of
+from tutor.lines import Role
 from tutor.literals import safe_text
-from tutor.review import Draft
-from tutor.review_item import Loaded, draft_of, is_saved, load
 from tutor.strings import say, text
-from tutor.ui.lines import Role
 from tutor.ui.review.base import ReviewBase
 from tutor.ui.review.item_lines import conflict_words, question_name
 from tutor.ui.theme import ThemeName

@@ -7,17 +7,17 @@ from datetime import datetime
 
 from rich.cells import cell_len
 
+from tutor.classroom.intake import EXPLANATION
+from tutor.classroom.item import Loaded
+from tutor.classroom.sitting import Draft, digits
 from tutor.gradebook.scores import Score
-from tutor.intake import EXPLANATION
+from tutor.language import Lang
+from tutor.learner.scoring import VETOES
+from tutor.lines import BLANK, Line, Part, Role, fit, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Lang
-from tutor.review import Draft, digits
-from tutor.review_item import Loaded
-from tutor.rubric import citations
-from tutor.rubric_model import Findings
-from tutor.scoring import VETOES
+from tutor.rubric.examine import citations
+from tutor.rubric.model import Findings
 from tutor.strings import text
-from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
 from tutor.ui.review.evidence_lines import source_lines
 
 #: The longest row of an answer that is drawn.

@@ -7,14 +7,15 @@ from typing import NamedTuple, overload
 
 from rich.cells import cell_len
 
+from tutor.classroom.grades import Grade
+from tutor.classroom.intake import shown_name
 from tutor.gradebook.book import Refused
 from tutor.gradebook.scores import Standing
-from tutor.grades import Grade
-from tutor.intake import shown_name
+from tutor.language import Lang
+from tutor.lines import Line, Part, Role, crop, fit
 from tutor.literals import safe_text
-from tutor.model import Lang, Message
+from tutor.model import Message
 from tutor.strings import say, text
-from tutor.ui.lines import Line, Part, Role, crop, fit
 
 #: Cells of the columns: the blind name, a machine's result, a question.
 NAME, RESULT = 8, 5

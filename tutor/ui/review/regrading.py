@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual import events
 
 from tutor.gradebook.book import Gradebook, GradebookError
-from tutor.model import Lang, Message
+from tutor.language import Lang
+from tutor.lines import Line, wrap
+from tutor.model import Message
 from tutor.sandbox import SandboxUnavailable
 from tutor.strings import text
-from tutor.ui.lines import Line, wrap
 from tutor.ui.pages import Page
 
 if TYPE_CHECKING:
-    from tutor.regrade import Regrade
+    from tutor.classroom.regrade import Regrade
     from tutor.ui.review.class_list import ClassList
 
 #: The message row is rewritten at most so often, seconds.
@@ -62,7 +63,7 @@ class Regrading:
     # --- in the thread ------------------------------------------------------------------------------------------------
 
     def _run(self, weak: bool) -> None:
-        from tutor import regrade
+        from tutor.classroom import regrade
 
         try:
             lacking = () if weak else regrade.sandbox_lacks()

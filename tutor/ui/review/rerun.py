@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from tutor.model import CheckReport, Lang, Lesson
-from tutor.review_item import Loaded
+from tutor.classroom.item import Loaded
+from tutor.language import Lang
+from tutor.model import CheckReport, Lesson
 from tutor.strings import text
 from tutor.ui.review.item_lines import ending
 
 
 def judge(lesson: Lesson, loaded: Loaded) -> CheckReport | tuple[str, ...]:
     """Judge a learner's blank, or say which walls are missing for others' code. Raises SandboxUnavailable."""
-    from tutor.judging import Judge
-    from tutor.regrade import sandbox_lacks
+    from tutor.classroom.regrade import sandbox_lacks
+    from tutor.exercise.judging import Judge
     from tutor.sandbox import MINIMUM, Sandbox
 
     missing = sandbox_lacks()

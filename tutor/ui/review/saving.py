@@ -6,14 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tutor.class_criteria import class_criteria
-from tutor.criteria import Criteria
+from tutor.classroom.class_criteria import class_criteria
+from tutor.classroom.criteria import Criteria
+from tutor.classroom.item import Loaded
+from tutor.classroom.sitting import Draft, given_before
 from tutor.gradebook.database import ConnectionLost, GradebookError
 from tutor.gradebook.queue import LeaseLost
 from tutor.gradebook.scores import Mark, RuleChanged, Score
 from tutor.literals import safe_text
-from tutor.review import Draft, given_before
-from tutor.review_item import Loaded
 from tutor.strings import say, text
 from tutor.ui.review.item_lines import question_name
 

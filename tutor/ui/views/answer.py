@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tutor.answers import Answer
+from tutor.language import Lang
+from tutor.learner.answers import Answer
+from tutor.learner.progress import Progress
+from tutor.lines import Line, Part, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Lang
-from tutor.progress import Progress
-from tutor.rubric import citations
-from tutor.rubric_model import Findings, Quote, Rubric, RubricQuestion, Slot
+from tutor.rubric.examine import citations
+from tutor.rubric.model import Findings, Quote, Rubric, RubricQuestion, Slot
 from tutor.strings import text
-from tutor.ui.lines import Line, Part, line, wrap
 
 #: The longest quote that is shown, in characters.
 SHOWN = 60

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
-from tutor.model import Lang
+from tutor.language import Lang
+from tutor.lines import Part, fit
 from tutor.strings import text
 from tutor.ui.commands import TABS
-from tutor.ui.lines import Part, fit
 from tutor.ui.store import Store
 
 

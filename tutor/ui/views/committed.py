@@ -7,14 +7,15 @@ from datetime import datetime
 
 from rich.cells import cell_len
 
-from tutor.answers import Answer
+from tutor.language import Lang
+from tutor.learner.answers import Answer
+from tutor.learner.progress import Progress
+from tutor.learner.scoring import when_words, who_words
+from tutor.lines import BLANK, Line, Part, fit, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Lang, Lesson
-from tutor.progress import Progress
-from tutor.rubric_model import Rubric, RubricQuestion
-from tutor.scoring import when_words, who_words
+from tutor.model import Lesson
+from tutor.rubric.model import Rubric, RubricQuestion
 from tutor.strings import text
-from tutor.ui.lines import BLANK, Line, Part, fit, line, wrap
 from tutor.ui.views.answer import cited, quoted
 
 #: From this width on, the reference stands beside the answer.

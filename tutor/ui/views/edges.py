@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tutor.language import Lang
+from tutor.lines import BLANK, Line, fit, line, wrap
 from tutor.literals import safe_text
-from tutor.model import EdgeResult, Ending, Lang, Lesson
+from tutor.model import EdgeResult, Ending, Lesson
 from tutor.strings import say, text
-from tutor.ui.lines import BLANK, Line, fit, line, wrap
 from tutor.ui.views.verdict import word
 
 _RAISES = re.compile(r"(raises\s+)?[A-Za-z_]\w*(Error|Exception|Iteration|Exit|Interrupt)\Z")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tutor import feedback_text
-from tutor.exchange import Receipt
+from tutor.classroom import feedback_text
+from tutor.classroom.exchange import Receipt
+from tutor.classroom.returned import Feedback
+from tutor.language import Lang
+from tutor.lines import Line, Part, Role, wrap
 from tutor.literals import safe_text
-from tutor.model import Lang, Lesson
-from tutor.returned import Feedback
+from tutor.model import Lesson
 from tutor.strings import say
-from tutor.ui.lines import Line, Part, Role, wrap
 
 _ROLES: dict[feedback_text.Kind, Role] = {
     "head": "title",

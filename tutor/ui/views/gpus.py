@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tutor.lab import gpus
 from tutor.lab.gpus import Gpu, Process, Trouble
+from tutor.language import Lang
+from tutor.lines import BLANK, Line, Part, wrap
 from tutor.literals import safe_text
-from tutor.model import Lang
 from tutor.strings import text
 from tutor.ui.box import short_name
-from tutor.ui.lines import BLANK, Line, Part, wrap
 
 #: Processes that are named on one GPU; the rest is counted.
 NAMED = 6

@@ -9,11 +9,12 @@ from typing import Any
 from rich.cells import cell_len
 
 from tutor.lab import protocol
+from tutor.language import Lang
+from tutor.learner.progress import Evidence
+from tutor.lines import BLANK, Line, Part, Role, fit, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Ask, Demo, Lang, Message, Source, Verdict
-from tutor.progress import Evidence
+from tutor.model import Ask, Demo, Message, Source, Verdict
 from tutor.strings import say, text
-from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
 from tutor.ui.views.lab_measured import measured_lines
 from tutor.ui.views.lesson import MARKS, verdict_word
 

@@ -10,9 +10,10 @@ from rich.cells import cell_len
 from tutor import literals
 from tutor.lab import breaks
 from tutor.lab.breaks import FUNCTION, SWITCHES, Ran, Report
-from tutor.model import Lang, Message
+from tutor.language import Lang
+from tutor.lines import Line, Part, Role, fit, line, wrap
+from tutor.model import Message
 from tutor.strings import say, text
-from tutor.ui.lines import Line, Part, Role, fit, line, wrap
 
 _RUNS, _SWITCH = 18, 9
 

@@ -6,11 +6,12 @@ from rich.cells import cell_len
 
 from tutor.lab import findings
 from tutor.lab.findings import Timing
+from tutor.language import Lang
+from tutor.learner.progress import Evidence
+from tutor.lines import BLANK, Line, Part, Role, fit, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Lang, Source
-from tutor.progress import Evidence
+from tutor.model import Source
 from tutor.strings import text
-from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
 
 #: The longest bar.
 _BAR = 32

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from tutor.fused.run import Judgement, next_step
 from tutor.lab.protocol import Outcome
+from tutor.language import Lang
+from tutor.lines import BLANK, Line, Part, crop, fit, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Ending, Lang, Message
+from tutor.model import Ending, Message
 from tutor.strings import say, text
-from tutor.ui.lines import BLANK, Line, Part, crop, fit, line, wrap
 from tutor.ui.views.lab_inside import coloured, cut
 from tutor.ui.views.verdict import word
 

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 from tutor.lab.inside import Look, Looks, tool_missing
 from tutor.lab.kernel_lines import Pair, Row
 from tutor.lab.kernels import TARGETS, WARPS, Kernel
+from tutor.language import Lang
+from tutor.lines import BLANK, Line, Part, Role, crop, fit, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Lang
 from tutor.strings import text
-from tutor.ui.lines import BLANK, Line, Part, Role, crop, fit, line, wrap
 
 T = TypeVar("T")
 Side = Literal["both", "a", "b"]

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from tutor import literals
 from tutor.lab import layers
 from tutor.lab.layers import Layer
-from tutor.model import Lang, Message
+from tutor.language import Lang
+from tutor.lines import BLANK, Line, fit, line, wrap
+from tutor.model import Message
 from tutor.strings import say, text
-from tutor.ui.lines import BLANK, Line, fit, line, wrap
 
 
 @dataclass(slots=True)

@@ -8,10 +8,11 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from tutor.language import Lang
+from tutor.lines import Line, Part, wrap
 from tutor.literals import safe_text
-from tutor.model import Demo, Lang
+from tutor.model import Demo
 from tutor.strings import text
-from tutor.ui.lines import Line, Part, wrap
 
 #: What the name of a multiple of the floor ends with.
 OF_FLOOR = "_of_floor"

@@ -12,10 +12,11 @@ from tutor import literals
 from tutor.lab import protocol, reasons, requests
 from tutor.lab.reasons import Reason
 from tutor.lab.requests import Dynamic, Dynamo, Graphs, Key, KeyCache, Request, Row, Served
-from tutor.model import Figure, Lang, Message
+from tutor.language import Lang
+from tutor.lines import BLANK, Line, Part, Role, fit, line, wrap
+from tutor.model import Figure, Message
 from tutor.sandbox.outcome import Result
 from tutor.strings import say, text
-from tutor.ui.lines import BLANK, Line, Part, Role, fit, line, wrap
 from tutor.ui.views.lesson import drawing_lines
 
 #: From this width on there is room for torch's whole words beside the row.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tutor import lesson_text
-from tutor.model import Claim, Figure, Lang, Lesson, Source, Step, Verdict
+from tutor.language import Lang
+from tutor.lesson import text as lesson_text
+from tutor.lines import BLANK, Line, Part, Role, crop, line, wrap
+from tutor.model import Claim, Figure, Lesson, Source, Step, Verdict
 from tutor.strings import text
-from tutor.ui.lines import BLANK, Line, Part, Role, crop, line, wrap
 
 MARKS: Mapping[Verdict | None, tuple[str, Role]] = {
     None: ("[ ]", "plain"),
@@ -148,4 +149,3 @@ def _lit(row: str, labels: tuple[str, ...]) -> list[Part]:
         at = start + len(label)
     parts.append((row[at:], "plain"))
     return [part for part in parts if part[0]]
-

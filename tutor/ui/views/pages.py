@@ -5,12 +5,13 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from tutor.lab import findings
+from tutor.language import Lang
+from tutor.learner.progress import Evidence
+from tutor.lines import BLANK, Line, line, wrap
 from tutor.literals import safe_text
-from tutor.model import Claim, Lang, Lesson, Source, Verdict
-from tutor.progress import Evidence
+from tutor.model import Claim, Lesson, Source, Verdict
 from tutor.strings import text
 from tutor.ui import commands
-from tutor.ui.lines import BLANK, Line, line, wrap
 from tutor.ui.views.lesson import MARKS, LessonState, claim_state, verdict_word
 
 

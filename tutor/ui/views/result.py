@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from tutor import scoring
 from tutor.lab import findings
+from tutor.language import Lang
+from tutor.learner import scoring
+from tutor.learner.progress import Evidence, Progress
+from tutor.learner.scoring import Giver, Part
+from tutor.lines import BLANK, Line, Role, fit, line, wrap
+from tutor.lines import Part as UiPart
 from tutor.literals import safe_text
-from tutor.model import Lang, Lesson
-from tutor.progress import Evidence, Progress
-from tutor.scoring import Giver, Part
+from tutor.model import Lesson
 from tutor.strings import say, text
-from tutor.ui.lines import BLANK, Line, Role, fit, line, wrap
-from tutor.ui.lines import Part as UiPart
 from tutor.ui.views.lab_evidence import evidence_label
 
 #: Which tab mends which part.

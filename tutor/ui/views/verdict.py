@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from tutor.language import Lang
+from tutor.lines import Line, Part, Role, line, wrap
 from tutor.literals import safe_text
-from tutor.model import CaseResult, CheckReport, Ending, Lang, Lesson
+from tutor.model import CaseResult, CheckReport, Ending, Lesson
 from tutor.strings import say, text
-from tutor.ui.lines import Line, Part, Role, line, wrap
 
 WORDS: dict[Ending, Role] = {
     Ending.PASSED: "good",

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
-from tutor.ui.lines import Line, Part, crop
+from tutor.lines import Line, Part, crop
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.lines_view import LinesView
 

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widgets.text_area import Edit, EditResult, Location, Selection
 
-from tutor.blanks import TEXT_MAX, Blank
+from tutor.exercise.blanks import TEXT_MAX, Blank
 from tutor.ui.theme import ThemeName, roles
 from tutor.ui.widgets import syntax
 from tutor.ui.widgets.fields import Prose, clean

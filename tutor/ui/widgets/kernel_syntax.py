@@ -8,7 +8,7 @@ from pygments.lexer import RegexLexer
 from pygments.lexers.ptx import PtxLexer
 from pygments.token import Comment, Keyword, Name, Number, String, Text
 
-from tutor.ui.lines import Role
+from tutor.lines import Role
 from tutor.ui.widgets import syntax
 
 

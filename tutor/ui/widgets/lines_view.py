@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tutor.ui.lines import Line
+from tutor.lines import Line
 from tutor.ui.theme import ThemeName, roles
 
 

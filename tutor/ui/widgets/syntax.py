@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tutor.ui.lines import Role
+from tutor.lines import Role
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

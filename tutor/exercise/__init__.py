@@ -1,0 +1,1 @@
+"""The blank and the edge inputs: what is locked, what a line means, and who judges."""

@@ -1,0 +1,1 @@
+"""A lesson as it lies on the disk: read, and proved whole."""
