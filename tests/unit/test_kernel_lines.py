@@ -96,6 +96,38 @@ def test_ptx_names_the_line_and_its_caller_and_ends_before_the_debugger() -> Non
     assert not any(".loc" in row.text or "tmp" in row.text or "func_begin" in row.text for row in found)
 
 
+def test_newer_ptx_and_machine_code_say_the_calls_one_at_a_time() -> None:
+    ptx = """\
+\t.loc\t1 48 30                          // block.py:48:30
+\tmov.u32 \t%r1, 0;
+\t.loc\t2 57 9, function_name $L__info_string0, inlined_at 1 48 30 // gelu.py:57:9
+\tadd.f32 \t%r2, %r1, %r1;
+\t.loc\t3 9 5, function_name $L__info_string1, inlined_at 2 57 9 // standard.py:9:5
+\tmul.f32 \t%r3, %r1, %r1;
+\t.loc\t3 9 5, function_name $L__info_string1, inlined_at 1 50 1 // standard.py:9:5
+\tneg.f32 \t%r4, %r1;
+\t.file\t1 "/a" "block.py"
+\t.file\t2 "/a" "gelu.py"
+\t.file\t3 "/t" "standard.py"
+"""
+    block, gelu, standard = Place("/a/block.py", 48), Place("/a/gelu.py", 57), Place("/t/standard.py", 9)
+    assert [row.places for row in rows("ptx", ptx)] == [
+        (block,),
+        (gelu, block),
+        (standard, gelu, block),
+        (standard, Place("/a/block.py", 50)),
+    ]
+    sass = """\
+\t//## File "/t/standard.py", line 9 inlined at "/a/gelu.py", line 57
+\t//## File "/a/gelu.py", line 57 inlined at "/a/block.py", line 48
+\t//## File "/a/block.py", line 48
+        /*0010*/                   FFMA R20, R55, R20, 1.5 ;
+\t//## File "/a/block.py", line 48
+        /*0020*/                   EXIT ;
+"""
+    assert [row.places for row in rows("sass", sass)] == [(standard, gelu, block), (block,)]
+
+
 def test_machine_code_names_the_line_of_each_instruction() -> None:
     found = rows("sass", SASS)
     assert [row.places for row in found if "/*" in row.text] == [

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 
@@ -101,7 +101,9 @@ def _resolved(loc: str, known: dict[str, str], depth: int = 0) -> tuple[Place, .
 # --- PTX --------------------------------------------------------------------------------------------------------------
 
 _PTX_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?')
-_PTX_LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(.*)$")
+_PTX_LOC = re.compile(r"^\s*\.loc\s+(\d+ \d+ \d+)(.*)$")
+#: Where a line's function was called, as newer compilers write it: the place of a `.loc` that stands before.
+_PTX_INLINED = re.compile(r",\s*inlined_at (\d+ \d+ \d+)")
 #: LLVM's note behind a `.loc`: `// a.py:24:35 @[ b.py:48:30 ]`, the calls from the inside to the outside.
 _PTX_CALLER = re.compile(r"@\[ ([^\s:]+):(\d+):\d+")
 _PTX_TEMPORARY = re.compile(r"^\$L__(?:tmp|func_|info_)\w*:")
@@ -115,16 +117,26 @@ def _ptx(text: str) -> list[Row]:
     by_name = {posixpath.basename(path): path for path in files.values()}
     out: list[Row] = []
     places: tuple[Place, ...] = ()
+    chains: dict[str, tuple[Place, ...]] = {}
     for line in lines:
         if line.lstrip().startswith(".section") and ".debug" in line:
             break  # From here on there are only bytes for debuggers.
         if match := _PTX_LOC.match(line):
-            callers = [Place(by_name.get(name, name), int(n)) for name, n in _PTX_CALLER.findall(match[3])]
-            places = (Place(files.get(match[1], match[1]), int(match[2])), *callers) if match[2] != "0" else ()
+            here = _ptx_place(match[1], files)
+            callers = tuple(Place(by_name.get(name, name), int(n)) for name, n in _PTX_CALLER.findall(match[2]))
+            if inlined := _PTX_INLINED.search(match[2]):
+                callers = chains.get(inlined[1], (_ptx_place(inlined[1], files),))
+            places = (here, *callers) if here.line else ()
+            chains[match[1]] = (here, *callers)
         elif not _PTX_FILE.match(line) and not _PTX_TEMPORARY.match(line):
             coded = line.startswith("\t") and line[1:2] not in ("", ".", "/")
             out.append(Row(line.expandtabs(8).rstrip(), places if coded else ()))
     return _trimmed(out)
+
+
+def _ptx_place(loc: str, files: Mapping[str, str]) -> Place:
+    file, row, _ = loc.split(" ")
+    return Place(files.get(file, file), int(row))
 
 
 # --- machine code -----------------------------------------------------------------------------------------------------
@@ -138,11 +150,16 @@ _SASS_CALLER = re.compile(r'inlined at "([^"]*)", line (\d+)')
 def _sass(text: str) -> list[Row]:
     out: list[Row] = []
     places: tuple[Place, ...] = ()
+    goes_on = False
     for line in text.rstrip("\n").split("\n"):
         if match := _SASS_LINE.match(line):
-            callers = [Place(path, int(n)) for path, n in _SASS_CALLER.findall(match[3])]
-            places = (Place(match[1], int(match[2])), *callers)
+            here = Place(match[1], int(match[2]))
+            callers = tuple(Place(path, int(n)) for path, n in _SASS_CALLER.findall(match[3]))
+            # Behind a line that was inlined stands its caller, a line of its own.
+            places = (*places, *callers) if goes_on and places[-1] == here else (here, *callers)
+            goes_on = True
         else:
+            goes_on = False
             bare = _SASS_CODE.sub(r"  \1  ", line)
             out.append(Row(bare.expandtabs(8).rstrip(), places if _SASS_CODE.match(line) else ()))
     return _trimmed(out)
