@@ -202,7 +202,8 @@ WRONG = {
     ),
     "a program counts on the one before": (
         kernel(
-            store="old = tl.load(out + (row - 1) * out_stride + c, mask=inside & (c < c + row), other=0.0).to(tl.float32)\n"
+            store="old = tl.load(out + (row - 1) * out_stride + c, mask=inside & (c < c + row), other=0.0)\n"
+            "    old = old.to(tl.float32)\n"
             "    late = (tl.num_programs(0) > 12) & ((old != old) | (old > 1000000.0))\n"
             "    y = tl.where(late, 1.0, y)\n    " + _STORE
         ),
