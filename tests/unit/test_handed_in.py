@@ -16,7 +16,7 @@ import pytest
 
 from tutor.classroom import exchange, handed_in
 from tutor.classroom.exchange import ClassFolder, ExchangeError
-from tutor.classroom.handed_in import _alone
+from tutor.classroom.handed_in import alone
 from tutor.cli.main import run
 from tutor.learner.progress import Progress
 from tutor.lesson import catalog
@@ -46,11 +46,11 @@ def parts(folder: ClassFolder) -> list[Path]:
 
 
 def test_a_second_hand_in_is_refused_while_one_is_under_way(tmp_path: Path) -> None:
-    with _alone(tmp_path):
-        with pytest.raises(ExchangeError) as refused, _alone(tmp_path):
+    with alone(tmp_path):
+        with pytest.raises(ExchangeError) as refused, alone(tmp_path):
             pass
         assert refused.value.message.key == "handin.busy"
-    with _alone(tmp_path):
+    with alone(tmp_path):
         assert (tmp_path / "lock").exists()
 
 
@@ -59,7 +59,7 @@ def test_without_locks_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", no_locks)
-    with _alone(tmp_path), _alone(tmp_path):
+    with alone(tmp_path), alone(tmp_path):
         assert (tmp_path / "lock").exists()
 
 

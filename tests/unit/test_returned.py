@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tutor.classroom import exchange, feedback_text, handed_in, returned, submission
+from tutor.classroom import asking, exchange, feedback_text, handed_in, returned, submission
 from tutor.classroom.exchange import ClassFolder, ExchangeError, Receipt
 from tutor.language import LANGS
 from tutor.learner.progress import Event, Progress, apply
@@ -396,9 +396,9 @@ def test_a_question_is_asked_about_once_whatever_two_windows_think(room: Class, 
     came = returned.look(room.state)
     found = came.to_ask("q1")
     before = len(list(room.folder.inbox.iterdir()))
-    assert handed_in.ask(room.state, found, lesson, "q1", "see line 2") == []
+    assert asking.ask(room.state, found, lesson, "q1", "see line 2") == []
     with pytest.raises(ExchangeError) as caught:
-        handed_in.ask(room.state, found, lesson, "q1", "from another window")
+        asking.ask(room.state, found, lesson, "q1", "from another window")
     assert caught.value.message.key == "handin.ask-twice"
     assert len(list(room.folder.inbox.iterdir())) == before + 1
     for question, key in (("q1", "ask-twice"), ("q2", "ask-no-score"), ("q9", "ask-no-score")):

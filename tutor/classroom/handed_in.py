@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tutor import __version__
-from tutor.classroom import look_again
 from tutor.classroom.exchange import ClassFolder, ExchangeError, Receipt, Unreadable, drop, read_regular, secret_name
 from tutor.classroom.submission import Author, body_of, read, seal
 from tutor.learner.line_file import write_whole
@@ -23,9 +22,6 @@ from tutor.learner.progress import Progress
 from tutor.learner.session_lock import UNSUPPORTED
 from tutor.model import Lesson, Message
 from tutor.paths import make_private, why
-
-if TYPE_CHECKING:
-    from tutor.classroom.returned import Feedback
 
 #: The largest note or receipt that is read, bytes.
 NOTE_MAX = 16 << 10
@@ -148,12 +144,12 @@ def submit(progress: Progress, lesson: Lesson, state: Path, folder: ClassFolder)
     """
     is_for(folder, lesson)
     make_private(state / "handed-in")
-    with _alone(state / "handed-in"):
+    with alone(state / "handed-in"):
         return _submit(progress, lesson, state, folder)
 
 
 @contextmanager
-def _alone(kept: Path) -> Iterator[None]:
+def alone(kept: Path) -> Iterator[None]:
     """One hand-in at a time: two would take the same number. Raises ExchangeError while another one is under way."""
     try:
         fd = os.open(kept / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -215,35 +211,3 @@ def _arrived(state: Path, receipt: Receipt) -> list[Path]:
             if _FIELDS["file"].match(name) and os.path.lexists(inbox / name):
                 found.append(path)
     return found
-
-
-def ask(state: Path, found: Feedback, lesson: Lesson, question: str, text: str) -> list[Message]:
-    """Ask to look again at a question of a hand-in, once. Returns what the learner should know of the inbox. Raises
-    ExchangeError, submission.Unacceptable."""
-    receipt = found.receipt
-    raw = look_again.pack(look_again.LookAgain(myself(), lesson.id, receipt.sha256, question, text))
-    folder = ClassFolder.open(Path(receipt.folder))
-    if folder.id != receipt.class_id:
-        raise ExchangeError("handin.other-class", path=receipt.folder)
-    kept = state / "handed-in"
-    with _alone(kept):
-        found._replace(asked=frozenset(asked(state, receipt))).check_again(question)
-        return _ask(kept / f"{receipt.number:04}.{question}.asking", folder, raw)
-
-
-def _ask(note: Path, folder: ClassFolder, raw: bytes) -> list[Message]:
-    name = secret_name()
-    try:
-        write_whole(note.with_suffix(".text"), raw)
-        write_whole(note, name.encode())
-    except OSError as error:
-        raise ExchangeError("handin.not-kept", path=str(note.parent), why=why(error)) from error
-    try:
-        notices = drop(folder, name, raw)
-    except ExchangeError:
-        with suppress(OSError):  # as for a hand-in
-            note.unlink()
-        raise
-    with suppress(OSError):
-        note.rename(note.with_suffix(".asked"))
-    return notices

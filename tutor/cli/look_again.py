@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tutor.classroom import feedback_text, handed_in, returned
+from tutor.classroom import asking, feedback_text, returned
 from tutor.classroom.exchange import ExchangeError
 from tutor.classroom.submission import Unacceptable
 from tutor.cli.exits import Exit, Stop
@@ -22,7 +22,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         if not came.kept.receipts:
             raise Stop("handin.nothing")
         found = came.to_ask(args.question)
-        notices = handed_in.ask(context.folder, found, context.lesson, args.question, args.why)
+        notices = asking.ask(context.folder, found, context.lesson, args.question, args.why)
     except (ExchangeError, Unacceptable) as error:
         raise Stop.saying(feedback_text.of_question(error.message, context.lesson, out.lang)) from error
     for notice in notices:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tutor.classroom import feedback_text, handed_in, look_again
+from tutor.classroom import asking, feedback_text, look_again
 from tutor.classroom.exchange import ExchangeError
 from tutor.literals import safe_text
 from tutor.model import Message
@@ -53,7 +53,7 @@ class LookAgain(Errand):
     def _ask(self, found: Feedback, question: str, reason: str) -> None:
         state, lesson = self.store.journal.folder, self.store.lesson
         self.send(
-            lambda: handed_in.ask(state, found, lesson, question, reason),
+            lambda: asking.ask(state, found, lesson, question, reason),
             lambda notices: self._asked(question, notices),
             must_end=True,
         )
