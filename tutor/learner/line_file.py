@@ -136,15 +136,25 @@ class LineFile:
             view = view[os.write(self._fd, view) :]
 
 
-def write_whole(path: Path, raw: bytes) -> None:
-    """Put a file in place at once: whoever reads sees the old one or the new one. Raises OSError."""
-    fresh = path.with_name(path.name + ".new")
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(raw)
-        file.flush()
-        os.fsync(fd)
-    fresh.replace(path)
+def write_whole(path: Path, raw: bytes, *, mode: int = 0o600, owner: int | None = None) -> None:
+    """Put a file in place at once: whoever reads sees the old one or the new one; of two who write at once the later
+    one's stays. `owner` is the user whose it is when root writes it. Raises OSError."""
+    fresh = path.with_name(f".{os.urandom(8).hex()}.new")
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            if owner is not None and os.geteuid() == 0:
+                os.fchown(fd, owner, -1)
+            if mode != 0o600:
+                os.fchmod(fd, mode)
+            file.write(raw)
+            file.flush()
+            os.fsync(fd)
+        fresh.replace(path)
+    except BaseException:
+        with suppress(OSError):  # what failed is told
+            fresh.unlink()
+        raise
     sync_folder(path.parent)
 
 
