@@ -26,6 +26,17 @@ class Message:
     args: Mapping[str, str | int | float] = field(default_factory=dict)
 
 
+class TutorError(Exception):
+    """Something cannot be done: `message` is the one sentence, for whoever can act, that says why and what to do."""
+
+    def __init__(self, key: str, /, **fields: str | int | float) -> None:
+        super().__init__(key)  # alone, so that it goes from process to process; the rest goes with it
+        self.message = Message(key, fields)
+
+    def __str__(self) -> str:
+        return f"{self.message.key} {dict(self.message.args)}"
+
+
 class Ending(StrEnum):
     """How a judged run ended. BROKE is the tool's own fault: it costs the learner nothing and never passes."""
 

@@ -7,18 +7,14 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from tutor.model import Message
+from tutor.model import Message, TutorError
 
 APP = "torch-compile-tutor"
 PRIVATE = 0o700
 
 
-class StateError(Exception):
+class StateError(TutorError):
     """The learner's state cannot be read or kept; `message` says what happened and what to do."""
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(message.key, dict(message.args))
-        self.message = message
 
 
 def state_folder(flag: str | None, env: Mapping[str, str] = os.environ) -> Path:
@@ -64,11 +60,11 @@ def make_private(folder: Path) -> Message | None:
         if not stat.S_ISDIR(info.st_mode):
             raise NotADirectoryError
     except (FileExistsError, NotADirectoryError):
-        raise StateError(Message("state.not-a-folder", {"path": str(folder)})) from None
+        raise StateError("state.not-a-folder", path=str(folder)) from None
     except OSError as error:
-        raise StateError(Message("state.folder-unusable", {"path": str(folder), "why": why(error)})) from error
+        raise StateError("state.folder-unusable", path=str(folder), why=why(error)) from error
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise StateError(Message("state.folder-unusable", {"path": str(folder), "why": os.strerror(13)}))
+        raise StateError("state.folder-unusable", path=str(folder), why=os.strerror(13))
     return _close_to_others(folder, info)
 
 

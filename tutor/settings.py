@@ -10,18 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from tutor.language import LANGS, Lang
-from tutor.model import Message
+from tutor.model import TutorError
 
 Theme = Literal["auto", "dark", "light", "ansi", "mono"]
 THEMES: tuple[Theme, ...] = get_args(Theme)
 
 
-class SettingsError(Exception):
+class SettingsError(TutorError):
     """The settings file cannot be used; `message` names the file, the line and what is wrong there."""
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(message.key, dict(message.args))
-        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +60,14 @@ def load(path: Path) -> Settings:
         return Settings()
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise SettingsError(Message("state.settings-encoding", {"path": str(path), "line": line})) from error
+        raise SettingsError("state.settings-encoding", path=str(path), line=line) from error
     except OSError as error:
-        what = {"path": str(path), "why": error.strerror or type(error).__name__}
-        raise SettingsError(Message("state.settings-unreadable", what)) from error
+        why = error.strerror or type(error).__name__
+        raise SettingsError("state.settings-unreadable", path=str(path), why=why) from error
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(Message("state.settings-toml", {"path": str(path), **_place(error, text)})) from error
+        raise SettingsError("state.settings-toml", path=str(path), **_place(error, text)) from error
     return Settings(**{name: _value(path, text, name, value) for name, value in table.items()})
 
 
@@ -87,7 +83,7 @@ def _value(path: Path, text: str, name: str, value: Any) -> Any:
     def refuse(key: str, **more: str) -> SettingsError:
         line = re.search(rf"(?m)^\s*[\[\"']*{re.escape(name)}\b", text)
         at = text.count("\n", 0, line.start(0) + 1) + 1 if line else 1
-        return SettingsError(Message(key, {"path": str(path), "line": at, "name": name, **more}))
+        return SettingsError(key, path=str(path), line=at, name=name, **more)
 
     if name in ("lang", "theme"):
         allowed = LANGS if name == "lang" else THEMES

@@ -25,7 +25,6 @@ from tests.contract.command import (
 )
 from tutor.exercise.judging import Judge
 from tutor.learner.journal import Journal
-from tutor.model import Message
 from tutor.sandbox import Sandbox, SandboxUnavailable
 
 __all__ = ["journal", "own_folders", "tutor"]
@@ -203,7 +202,7 @@ def test_a_fault_anywhere_else_is_one_sentence_and_a_file(
 
 def test_no_sandbox_is_exit_6(tutor: Tutor, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: Any) -> None:
-        raise SandboxUnavailable(Message("check.no_sandbox_start"))
+        raise SandboxUnavailable("check.no_sandbox_start")
 
     monkeypatch.setattr(Sandbox, "start", none)
     one_sentence(tutor("check", "--expr", RIGHT), 6)

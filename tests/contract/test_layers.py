@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -35,10 +36,10 @@ CHILDREN = {"tutor.lab.parent", "tutor.lab.child", "tutor.lab.probe", "tutor.lab
 CHILDREN |= {name for name in MODULES if name.startswith("tutor.lab.tasks.")}
 
 
-def imports(name: str) -> set[str]:
-    """Every module that `name` imports when it runs, at its top or inside its functions, as far as it is written."""
+def imports(name: str, walk: Callable[[ast.AST], Iterator[ast.AST]]) -> set[str]:
+    """Every module that `name` imports, at its top or inside its functions, as far as it is written."""
     found = set()
-    for node in running(ast.parse(MODULES[name].read_bytes())):
+    for node in walk(ast.parse(MODULES[name].read_bytes())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -56,7 +57,7 @@ def running(node: ast.AST) -> Iterator[ast.AST]:
             yield from running(child)
 
 
-IMPORTS = {name: imports(name) for name in MODULES}
+IMPORTS = {name: imports(name, running) for name in MODULES}
 
 
 def importers(*wanted: str) -> Iterator[tuple[str, str]]:
@@ -94,6 +95,14 @@ def test_every_room_uses_only_those_below_it() -> None:
         for found in IMPORTS[name]:
             if is_in(found, "tutor") and found in rooms:
                 assert FLOORS.index(rooms[found]) <= FLOORS.index(room), f"{name} imports {found}"
+
+
+def test_no_modules_of_the_domain_need_each_other_not_even_for_a_type() -> None:
+    domain = [name for name in MODULES if is_in(name, "tutor") and not is_in(name, "tutor.ui")]
+    # A module and the package that it is in are no circle.
+    needs = {name: {each for each in imports(name, ast.walk) if each in domain and not is_in(name, each)}
+             for name in domain}  # fmt: skip
+    TopologicalSorter(needs).prepare()  # raises CycleError, which names the circle
 
 
 @pytest.mark.parametrize(

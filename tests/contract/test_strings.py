@@ -115,7 +115,24 @@ def _named_fields(call: ast.Call) -> frozenset[str] | None:
         if not isinstance(table, ast.Dict) or not all(isinstance(key, ast.Constant) for key in table.keys):
             return None
         given |= {str(key.value) for key in table.keys if isinstance(key, ast.Constant)}
-    return frozenset(given) if name in ("Message", "Stop", "text") else None
+    return frozenset(given) if name in {"Message", "Stop", "text"} | ERRORS else None
+
+
+def _errors() -> set[str]:
+    """The exceptions that say a sentence: TutorError, and what derives from it."""
+    bases = {
+        node.name: {ast.unparse(base) for base in node.bases}
+        for _, tree in _sources()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    found = {"TutorError"}
+    while more := {name for name, above in bases.items() if above & found} - found:
+        found |= more
+    return found
+
+
+ERRORS = _errors()
 
 
 def _uses() -> Iterator[Use]:

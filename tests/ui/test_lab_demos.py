@@ -10,7 +10,6 @@ import pytest
 from tests.ui.learner_app import Box80, FakeLab, FakeRun, Learner, box
 from tutor.lab import transcripts
 from tutor.lab.verdicts import RuleError
-from tutor.model import Message
 from tutor.ui.panes.base import Pane
 from tutor.ui.panes.lab import LabPane
 from tutor.ui.panes.lab_requests import RequestsView
@@ -224,7 +223,7 @@ async def test_a_pane_s_own_worker_that_breaks_is_said(box: Box80) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [transcripts.TranscriptError(Message("lab.recorded", {"where": "x", "when": "y"})), RuleError("bad rule")]
+    "error", [transcripts.TranscriptError("lab.recorded", where="x", when="y"), RuleError("bad rule")]
 )
 async def test_a_recording_that_cannot_be_read_is_said(
     box: Box80, monkeypatch: pytest.MonkeyPatch, error: Exception

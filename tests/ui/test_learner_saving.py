@@ -8,7 +8,6 @@ import pytest
 from textual.widgets import Input, TextArea
 
 from tests.ui.learner_app import Box80, box, in_blank
-from tutor.model import Message
 from tutor.paths import StateError
 from tutor.ui import learner as learner_module
 
@@ -23,7 +22,7 @@ async def test_a_full_disk_is_said_and_what_was_typed_is_written_later(
         journal = learner.store.journal
 
         def full(*_: object, **__: object) -> None:
-            raise StateError(Message("state.disk-full", {"path": "/x", "why": "No space left on device"}))
+            raise StateError("state.disk-full", path="/x", why="No space left on device")
 
         with monkeypatch.context() as patched:
             patched.setattr(journal, "append", full)

@@ -168,7 +168,7 @@ def test_the_sandbox_s_walls(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sayable(doctor.sandbox()).status == "ok"
 
     def none(_: Sandbox) -> None:
-        raise SandboxUnavailable(Message("check.no_sandbox_start"))
+        raise SandboxUnavailable("check.no_sandbox_start")
 
     monkeypatch.setattr(Sandbox, "layers", none)
     assert sayable(doctor.sandbox()).status == "missing"

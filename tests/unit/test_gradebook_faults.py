@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import shutil
 import subprocess
 import sys
@@ -15,15 +14,9 @@ import sqlalchemy as sa
 from tests.unit import postgres
 from tests.unit.books import arrival, book, mark
 from tutor.classroom import class_book, exchange
-from tutor.classroom.exchange import ExchangeError, Unreadable
-from tutor.classroom.regrade import RegradeStopped
-from tutor.classroom.submission import Unacceptable
 from tutor.gradebook import Gradebook, GradebookError
 from tutor.gradebook import tables as schema
 from tutor.gradebook.database import IDLE_S, ConnectionLost, Database
-from tutor.gradebook.queue import LeaseLost
-from tutor.gradebook.roster import RosterError
-from tutor.model import Message
 from tutor.strings import say
 
 __all__ = ["book"]
@@ -197,26 +190,6 @@ def test_a_gradebook_of_before_the_count_is_opened(url: str) -> None:
     fill(book, 1)
     assert book.database.changes() > before
     book.close()
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        GradebookError("class.db-full", db="x"),
-        ConnectionLost("class.db-unusable", db="x", why="y"),
-        ExchangeError("class.not-yours", path="/x"),
-        Unreadable("class.refuse-link"),
-        Unacceptable("class.refuse-large", size=1, most=2),
-        RosterError("class.roster-empty"),
-        RegradeStopped(Message("class.regrade-stopped")),
-        LeaseLost("ada"),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_an_error_goes_from_process_to_process_whole(error: Exception) -> None:
-    again = pickle.loads(pickle.dumps(error))
-    assert type(again) is type(error)
-    assert vars(again) == vars(error)
 
 
 # --- a server that goes, a copy of yesterday --------------------------------------------------------------------------

@@ -327,6 +327,25 @@ def test_a_line_without_an_end_breaks_the_run(host: LabHost, demo: Callable[...,
     assert ended(list(host.start(demo(body)))) == ("broke", "lab.garbled")
 
 
+def test_a_demo_without_output_leaves_its_parent_asleep(host: LabHost, demo: Callable[..., Demo]) -> None:
+    body = """\
+os.close(1)
+os.close(2)
+def ticks():
+    words = open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()
+    return int(words[11]) + int(words[12])
+time.sleep(0.05)
+before = ticks()
+time.sleep(0.4)
+lab.observe("parent", {"ticks": ticks() - before})
+sys.stdout = sys.stderr = open(os.devnull, "w")
+"""
+    events = list(host.start(demo(GOOD + body)))
+    assert ended(events) == ("ok", "lab.ok")
+    (values,) = (event["values"] for event in events if event.get("series") == "parent")
+    assert values["ticks"] < 10, "it looked again and again at a pipe that had ended"
+
+
 # --- how it may end ---------------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tutor.classroom.exchange import ClassFolder, ExchangeError
 from tutor.learner.line_file import write_whole
@@ -23,7 +25,7 @@ def choose_database(folder: ClassFolder, url: str | None) -> None:
     path = folder.private / _SETTINGS
     try:
         if url is not None or not path.exists():
-            write_whole(path, json.dumps({"schema": 1, "url": url, "scores": 0}).encode())
+            _write(folder, path, {"schema": 1, "url": url, "scores": 0})
     except OSError as error:
         raise ExchangeError("class.unusable", path=str(path), why=why(error)) from error
 
@@ -54,7 +56,10 @@ def open_book(folder: ClassFolder, *, is_new: bool = False) -> tuple[Gradebook, 
     book = Gradebook(Database(url or f"sqlite:///{file}", is_remote=is_remote), folder.id)
     notices: list[Message] = []
     if url is None:
-        _keep_private(file)
+        try:
+            _keep_private(folder, file)
+        except OSError as error:
+            raise ExchangeError("class.unusable", path=str(file), why=why(error)) from error
         if is_remote:
             notices.append(Message("class.db-remote", {"path": str(file)}))
     count = book.score_count()
@@ -70,13 +75,22 @@ def close_book(folder: ClassFolder, book: Gradebook) -> None:
         settings = json.loads(path.read_bytes())
         count = book.score_count()
         if count > int(settings["scores"]):
-            write_whole(path, json.dumps({**settings, "scores": count}).encode())
+            _write(folder, path, {**settings, "scores": count})
     except OSError as error:
         raise ExchangeError("class.unusable", path=str(path), why=why(error)) from error
     finally:
         book.close()
 
 
-def _keep_private(file: Path) -> None:
-    if file.stat().st_mode & 0o077:
-        file.chmod(0o600)
+def _write(folder: ClassFolder, path: Path, settings: dict[str, Any]) -> None:
+    write_whole(path, json.dumps(settings).encode(), mode=folder.private_mode, owner=folder.owner)
+
+
+def _keep_private(folder: ClassFolder, file: Path) -> None:
+    """Whoever has put it there: a copy may come with other modes, and root's would be closed to its instructor. Raises
+    OSError."""
+    info, wanted = file.stat(), folder.private_mode
+    if os.geteuid() == 0 and info.st_uid != folder.owner:
+        os.chown(file, folder.owner, -1)
+    if os.geteuid() in (0, info.st_uid) and stat.S_IMODE(info.st_mode) != wanted:
+        file.chmod(wanted)

@@ -9,7 +9,8 @@
 How work stays unread: an instructor who is not root must be able to read what others own, so a hand-in has mode 0644,
 and what protects it is its name, 128 random bits in a folder that cannot be listed. Feedback goes the other way by the
 same means: its name is a secret that only the learner's own hand-in holds. The sticky bit keeps everybody from removing
-or replacing what others have put there. Neither groups nor access lists are needed, which differ from box to box.
+or replacing what others have put there. Access lists are not needed, which differ from box to box; a group only where
+others of the machine help to grade: theirs is `private/` then, mode 2770, and they may list the inbox, mode 1773.
 
 Who handed in is the owner of the file: the kernel says so, nothing that stands in the file.
 """
@@ -17,6 +18,7 @@ Who handed in is the owner of the file: the kernel says so, nothing that stands 
 from __future__ import annotations
 
 import errno
+import grp
 import os
 import secrets
 import stat
@@ -28,31 +30,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tutor.learner.line_file import write_whole
-from tutor.model import Message
+from tutor.model import Message, TutorError
 from tutor.paths import why
 
 CLASS_FILE = "class.toml"
 PART = ".part"
 INBOX_MODE, FEEDBACK_MODE, PRIVATE_MODE, CLASS_MODE = 0o1733, 0o711, 0o700, 0o755
+#: With a group of graders. The first one's bits are how the choice is remembered.
+PRIVATE_SHARED_MODE, INBOX_SHARED_MODE = 0o2770, 0o1773
 FILE_MODE = 0o644
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMLINK)
 
 
-class ExchangeError(Exception):
+class ExchangeError(TutorError):
     """The class folder cannot be used; `message` says what is wrong and who can mend it."""
 
-    def __init__(self, key: str, /, **fields: str | int | float) -> None:
-        super().__init__(key)  # alone, so that it can be pickled
-        self.message = Message(key, fields)
 
-
-class Unreadable(Exception):
+class Unreadable(TutorError):
     """A file that somebody left is not one to be read; `message` says why."""
-
-    def __init__(self, key: str, /, **fields: str | int | float) -> None:
-        super().__init__(key)  # alone, so that it can be pickled
-        self.message = Message(key, fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +72,18 @@ class ClassFolder:
     def private(self) -> Path:
         return self.path / "private"
 
+    @property
+    def graders(self) -> int | None:
+        """The number of the group that helps to grade, None without one. Raises OSError."""
+        info = self.private.stat()
+        is_shared = stat.S_IMODE(info.st_mode) & PRIVATE_SHARED_MODE == PRIVATE_SHARED_MODE
+        return info.st_gid if is_shared else None
+
+    @property
+    def private_mode(self) -> int:
+        """The mode of what is in `private`. Raises OSError."""
+        return 0o600 if self.graders is None else 0o660
+
     @classmethod
     def open(cls, path: Path) -> ClassFolder:
         """The class in `path`. Raises ExchangeError."""
@@ -97,9 +105,11 @@ class ClassFolder:
 # --- the instructor's side --------------------------------------------------------------------------------------------
 
 
-def create(path: Path, lesson: str) -> tuple[ClassFolder, list[Message]]:
-    """Make the class in `path`, or put an old one's modes right. The messages say what this file system or these modes
-    cannot keep. Raises ExchangeError."""
+def create(path: Path, lesson: str, graders: str | None = None) -> tuple[ClassFolder, list[Message]]:
+    """Make the class in `path`, or put an old one's modes right. `graders` is a group whose members may grade; an
+    earlier one stays when it is None. The messages say what this file system or these modes cannot keep. Raises
+    ExchangeError."""
+    group = _group(graders) if graders is not None else None
     path = path.absolute()
     try:
         path.mkdir(mode=CLASS_MODE, parents=True, exist_ok=True)
@@ -109,16 +119,53 @@ def create(path: Path, lesson: str) -> tuple[ClassFolder, list[Message]]:
             write_whole(path / CLASS_FILE, f'schema = 1\nid = "{secrets.token_hex(8)}"\nlesson = "{lesson}"\n'.encode())
         (path / CLASS_FILE).chmod(FILE_MODE)
         folder = ClassFolder.open(path)
-        wanted = {path: CLASS_MODE, folder.inbox: INBOX_MODE, folder.feedback: FEEDBACK_MODE}
-        wanted[folder.private] = PRIVATE_MODE
+        if group is None and folder.private.exists():
+            group = folder.graders
+        inbox, private = (INBOX_MODE, PRIVATE_MODE) if group is None else (INBOX_SHARED_MODE, PRIVATE_SHARED_MODE)
+        wanted = {path: CLASS_MODE, folder.feedback: FEEDBACK_MODE, folder.inbox: inbox, folder.private: private}
         for each, mode in wanted.items():
             each.mkdir(exist_ok=True)
+            _give(each, folder, group if each in (folder.inbox, folder.private) else None)
             each.chmod(mode)  # mkdir leaves the umask's bits away, and the sticky bit
+        for each in folder.private.iterdir():
+            if os.geteuid() in (0, each.stat().st_uid):  # what another grader wrote has the mode that it needs
+                _give(each, folder, group)
+                each.chmod(folder.private_mode)
     except FileExistsError:
         raise ExchangeError("class.unusable", path=str(path), why=os.strerror(errno.ENOTDIR)) from None
     except OSError as error:
         raise ExchangeError("class.unusable", path=str(error.filename or path), why=why(error)) from error
     return folder, list(_broken_promises(folder, wanted))
+
+
+def _group(name: str) -> int:
+    try:
+        return grp.getgrnam(name).gr_gid
+    except KeyError:
+        raise ExchangeError("class.graders-unknown", group=name) from None
+
+
+def _give(path: Path, folder: ClassFolder, group: int | None) -> None:
+    """Let a part of the class belong to its instructor, when root made it, and to a group. Raises OSError,
+    ExchangeError."""
+    info = path.stat()
+    user = folder.owner if os.geteuid() == 0 and info.st_uid != folder.owner else -1
+    group = None if group == info.st_gid else group
+    try:
+        if (user, group) != (-1, None):
+            os.chown(path, user, -1 if group is None else group)
+    except PermissionError:
+        if group is None:
+            raise
+        raise ExchangeError("class.graders-not-in", group=group_name(group)) from None
+
+
+def group_name(number: int) -> str:
+    """The name of a group of this machine, its number for one that it does not know."""
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
 
 
 def _broken_promises(folder: ClassFolder, wanted: Mapping[Path, int]) -> Iterator[Message]:

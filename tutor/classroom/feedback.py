@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +12,7 @@ from tutor.classroom.class_criteria import class_criteria, rubric_of
 from tutor.classroom.criteria import Criteria
 from tutor.classroom.exchange import FILE_MODE, ClassFolder, ExchangeError
 from tutor.classroom.grades import Grade, grades
+from tutor.classroom.handed_in import login_of
 from tutor.classroom.intake import iso, questions_of
 from tutor.classroom.returned import KIND
 from tutor.classroom.submission import Submission
@@ -34,6 +36,8 @@ class Published(NamedTuple):
 def publish(folder: ClassFolder, book: Gradebook, lesson: Lesson, *, really: bool = True) -> dict[str, Published]:
     """Write the feedback of every learner who has any; by login, what they were told. Not `really`: what they would be
     told. Raises ExchangeError, GradebookError."""
+    if os.geteuid() not in (0, folder.owner):
+        raise ExchangeError("class.feedback-owner", owner=login_of(folder.owner))
     latest, criteria = book.scores.latest(), class_criteria(book, lesson)
     written: dict[str, Published] = {}
     scores: list[int] = []
@@ -46,8 +50,8 @@ def publish(folder: ClassFolder, book: Gradebook, lesson: Lesson, *, really: boo
             read = submission.read(book.raw(number))
             path = folder.feedback / f"{read.reply}.json"
             try:
-                write_whole(path, _sealed(folder, read, grade, latest, criteria, lesson))
-                path.chmod(FILE_MODE)
+                sealed = _sealed(folder, read, grade, latest, criteria, lesson)
+                write_whole(path, sealed, mode=FILE_MODE, owner=folder.owner)
             except OSError as error:
                 raise ExchangeError("class.unusable", path=str(folder.feedback), why=why(error)) from error
             scores += [each.score for each in told if each.score is not None and not each.is_published]

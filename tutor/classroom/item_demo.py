@@ -9,19 +9,15 @@ from typing import Any, Literal, NamedTuple
 
 from tutor.language import Lang
 from tutor.literals import safe_text
-from tutor.model import Ask, Demo, Lesson, Message
+from tutor.model import Ask, Demo, Lesson, TutorError
 from tutor.settings import is_device
 
 #: The largest count that anybody predicts.
 COUNT_MAX = 10**6
 
 
-class NotRun(ValueError):
+class NotRun(TutorError):
     """This evidence is not run again; `message` says why."""
-
-    def __init__(self, key: str, /, **fields: str | int) -> None:
-        super().__init__(key)
-        self.message = Message(f"review.{key}", fields)
 
 
 class Wanted(NamedTuple):
@@ -47,18 +43,18 @@ def wanted(lesson: Lesson, entry: object) -> Wanted:
     name = record.get("demo")
     demo = lesson.demos.get(name) if isinstance(name, str) else None
     if demo is None:
-        raise NotRun("demo-not-ours", name=safe_text(str(name), 40))
+        raise NotRun("review.demo-not-ours", name=safe_text(str(name), 40))
     device = table(record, "environment").get("device", "auto")
     if not isinstance(device, str) or device == "auto" or not is_device(device):
-        raise NotRun("demo-device", device=safe_text(str(device), 40))
+        raise NotRun("review.demo-device", device=safe_text(str(device), 40))
     asks = {ask.id: ask for ask in demo.asks}
     predicted: dict[str, int] = {}
     for ask, value in table(record, "predicted").items():
         if ask not in asks:
-            raise NotRun("demo-setting", demo=demo.name, setting=safe_text(str(ask), 40))
+            raise NotRun("review.demo-setting", demo=demo.name, setting=safe_text(str(ask), 40))
         if type(value) is not int or not 0 <= value <= _most(asks[ask]):
             raise NotRun(
-                "demo-range", demo=demo.name, setting=ask, most=_most(asks[ask]), value=safe_text(str(value), 40)
+                "review.demo-range", demo=demo.name, setting=ask, most=_most(asks[ask]), value=safe_text(str(value), 40)
             )
         predicted[ask] = value
     return Wanted(demo, device.partition(":")[0], predicted)

@@ -20,7 +20,7 @@ from tutor.classroom import submission
 from tutor.classroom.submission import Unacceptable
 from tutor.exercise.judging import Judge, broken_report
 from tutor.lesson import catalog
-from tutor.model import CheckReport, Lesson, Message
+from tutor.model import CheckReport, Lesson, TutorError
 from tutor.sandbox import MINIMUM, Sandbox
 
 if TYPE_CHECKING:
@@ -43,12 +43,8 @@ TRIES = 2
 LOST_MAX = 3
 
 
-class RegradeStopped(Exception):
+class RegradeStopped(TutorError):
     """The judging processes end before they judge anything; `message` says what to do."""
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(message)
-        self.message = message
 
 
 class Graded(NamedTuple):
@@ -193,7 +189,7 @@ class _Workers:
                         continue
                     in_a_row += 1
                     if in_a_row == LOST_MAX:
-                        raise RegradeStopped(Message("class.regrade-stopped")) from error
+                        raise RegradeStopped("class.regrade-stopped") from error
                     report = broken_report(ChildProcessError("the judging process ended"))
                 yield todo, report
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from tutor.learner.answers import NAMES, fingerprint
 from tutor.learner.progress import Draft, Progress
-from tutor.model import Lesson, Message
+from tutor.model import Lesson, TutorError
 
 SCHEMA = 1
 KIND = "torch-compile-tutor/submission"
@@ -33,12 +33,8 @@ _TOKEN = re.compile(r"[0-9a-f]{32}\Z")
 _CITED = re.compile(r"\bE\d+\b")
 
 
-class Unacceptable(Exception):
+class Unacceptable(TutorError):
     """These bytes are no hand-in; `message` says why."""
-
-    def __init__(self, key: str, /, **fields: str | int | float) -> None:
-        super().__init__(key)  # alone, so that it can be pickled
-        self.message = Message(key, fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,21 +26,24 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         except roster.RosterError as error:
             raise Stop.saying(error.message) from error
     with saying_why():
-        folder, broken = exchange.create(directory(args), context.lesson.id)
+        folder, broken = exchange.create(directory(args), context.lesson.id, args.graders)
         class_book.choose_database(folder, args.db)
     with opened(args, out, is_new=True) as (_, book, _, _):
         if enrolled is not None:
             book.enroll(enrolled)
         db = book.database.shown
+        graders = exchange.group_name(group) if (group := folder.graders) is not None else None
     promises = [out.say(each) for each in broken]
     count = len(enrolled) if enrolled is not None else None
     if out.as_json:
         head = {"schema": 1, "command": "class init", "class": folder.id, "lesson": folder.lesson}
-        out.emit({**head, "dir": str(folder.path), "db": db, "roster": count, "broken_promises": promises})
+        out.emit({**head, "dir": str(folder.path), "db": db, "roster": count, "graders": graders, "broken_promises": promises})
     else:
         out.result(out.text("class.made", path=str(folder.path), db=db))
         if count is not None:
             out.result(out.text("class.made-roster", count=count))
+        if graders is not None:
+            out.result(out.text("class.made-graders", group=graders))
         for promise in promises:
             out.result(promise)
         out.result(out.text("class.made-next", path=str(folder.path)))

@@ -29,7 +29,7 @@ class Stop(Exception):
     """A command cannot go on: the key of one sentence, its fields, and the exit code."""
 
     def __init__(self, key: str, code: Exit = Exit.USAGE, /, **fields: str | int | float) -> None:
-        super().__init__(key, fields)
+        super().__init__(key, code)
         self.key = key
         self.code = code
         self.fields = fields

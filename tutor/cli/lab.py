@@ -91,12 +91,15 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
 
 
 def _of_the_file(event: dict[str, Any]) -> dict[str, Any]:
-    """A process that died while the learner's file ran died of that file, unless it was killed from outside."""
+    """A process that died or talked wildly while the learner's file ran did so by that file, unless it was killed from
+    outside."""
     said = protocol.message(event["message"])
     if said.key == "lab.silent":
         message = Message("lab_file.exited", said.args)
     elif said.key == "lab.died" and said.args["signal"] != "SIGKILL":
         message = Message("lab_file.died", said.args)
+    elif said.key == "lab.garbled":
+        message = Message("lab_file.garbled")
     else:
         return event
     return {**event, "outcome": Outcome.FAILED.value, "message": protocol.as_json(message)}

@@ -16,7 +16,7 @@ from tutor.fused.inside import kernel_of
 from tutor.fused.source import KERNEL
 from tutor.lab import kernels, protocol
 from tutor.lab.host import LabHost, LabSettings
-from tutor.lab.inside import ASKED_WRONG, STAGES, Looks, tool_missing
+from tutor.lab.inside import ASKED_WRONG, STAGES, Look, Looks, tool_missing
 from tutor.lab.kernels import TARGETS, WARPS, Kernel
 from tutor.lab.protocol import Outcome
 from tutor.lab.task import task
@@ -96,7 +96,7 @@ def _constant(asked: str) -> tuple[str, Any]:
 
 
 def _tell(looks: Looks, setting: dict[str, Any], only: str | None, out: Output) -> None:
-    look = looks.looks[0]
+    look = looks.looks.get(0, Look())
     for stage in (only,) if only is not None else STAGES:
         text = looks.text(0, stage)
         if text is None:
@@ -133,7 +133,7 @@ def _end(looks: Looks, kernel: Kernel, args: argparse.Namespace, outcome: Outcom
     """The exit code. Raises Stop for what is wrong with the kernel or with how it was asked for."""
     if outcome is not Outcome.OK:
         return CODES[outcome]
-    problem = looks.looks[0].problem
+    problem = looks.looks.get(0, Look()).problem
     if problem is None:
         if args.stage is not None and looks.text(0, args.stage) is None:
             raise Stop("inside.no-stage", Exit.UNAVAILABLE, stage=args.stage)

@@ -123,6 +123,7 @@ def _class(group: argparse.ArgumentParser, common: _Parser) -> list[argparse.Arg
         made[name].add_argument("dir", nargs="?")
     made["init"].add_argument("--roster", metavar="CSV")
     made["init"].add_argument("--db", metavar="URL")
+    made["init"].add_argument("--graders", metavar="GROUP")
     made["regrade"].add_argument("--jobs", type=int, metavar="N")
     made["regrade"].add_argument("--take", action="store_true")
     made["regrade"].add_argument("--allow-weak-sandbox", action="store_true")

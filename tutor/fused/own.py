@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tutor.fused.source import FILE_MAX
-from tutor.model import Message
+from tutor.model import TutorError
 from tutor.paths import why
 
 NAME, BEFORE = "fused_kernel.py", "fused_kernel.before-reset.py"
@@ -16,12 +16,8 @@ NAME, BEFORE = "fused_kernel.py", "fused_kernel.before-reset.py"
 BYTES_MAX = 4 * FILE_MAX + 1
 
 
-class OwnError(Exception):
+class OwnError(TutorError):
     """The file cannot be read or written; `message` says why and what to do."""
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(message.key, dict(message.args))
-        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class Own:
         except FileNotFoundError:
             return self._draft()
         except OSError as error:
-            raise OwnError(Message("kernel.own-unreadable", {"path": str(self.path), "why": why(error)})) from error
+            raise OwnError("kernel.own-unreadable", path=str(self.path), why=why(error)) from error
         return text_of(self.path, raw)
 
     def is_draft(self, text: str) -> bool:
@@ -113,14 +109,14 @@ class Own:
             raise self._unwritable(error) from error
 
     def _unwritable(self, error: OSError) -> OwnError:
-        return OwnError(Message("kernel.own-unwritable", {"path": str(self.path), "why": why(error)}))
+        return OwnError("kernel.own-unwritable", path=str(self.path), why=why(error))
 
 
 def text_of(path: Path, raw: bytes) -> str:
     """The text of a file's first BYTES_MAX bytes. Raises OwnError for what is not UTF-8 or goes on beyond them."""
     if len(raw) >= BYTES_MAX:
-        raise OwnError(Message("kernel.long", {"most": FILE_MAX}))
+        raise OwnError("kernel.long", most=FILE_MAX)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise OwnError(Message("kernel.not-utf8", {"path": str(path)})) from error
+        raise OwnError("kernel.not-utf8", path=str(path)) from error

@@ -11,7 +11,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from tutor.gradebook.tables import FromTheFuture, about, item, migrate
-from tutor.model import Message
+from tutor.model import TutorError
 
 #: How long a write waits for another one, seconds.
 PATIENCE_S = 30
@@ -36,12 +36,8 @@ _FULL = ("53100",)
 _CHANGES = "changes"
 
 
-class GradebookError(Exception):
+class GradebookError(TutorError):
     """The gradebook cannot be used; `message` says what happened and what to do."""
-
-    def __init__(self, key: str, /, **fields: str | int) -> None:
-        super().__init__(key)  # alone, so that it can be pickled; what follows is kept with it
-        self.message = Message(key, fields)
 
 
 class ConnectionLost(GradebookError):

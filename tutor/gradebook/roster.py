@@ -6,19 +6,15 @@ import csv
 import io
 from typing import NamedTuple
 
-from tutor.model import Message
+from tutor.model import TutorError
 
 #: The largest roster, bytes and learners.
 SIZE_MAX = 4 << 20
 LEARNERS_MAX = 20_000
 
 
-class RosterError(Exception):
+class RosterError(TutorError):
     """The roster cannot be read; `message` names the line and says what to do."""
-
-    def __init__(self, key: str, /, **fields: str | int) -> None:
-        super().__init__(key)  # alone, so that it can be pickled
-        self.message = Message(key, fields)
 
 
 class Enrolled(NamedTuple):

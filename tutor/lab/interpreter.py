@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tutor.model import Message
+from tutor.model import TutorError
 
 Why = Literal["setting", "own", "virtual-env", "conda-prefix"]
 
@@ -33,12 +33,8 @@ if spec is not None and spec.origin is not None:
 """
 
 
-class InterpreterError(Exception):
+class InterpreterError(TutorError):
     """What was named as an interpreter does not run as one; `message` says so and what to do."""
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(message.key, dict(message.args))
-        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +95,8 @@ def _ask(path: str) -> str | None:
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         why = f"no answer in {PATIENCE_S:.0f} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
-        raise InterpreterError(Message("lab.python-unusable", {"path": path, "why": why})) from error
+        raise InterpreterError("lab.python-unusable", path=path, why=why) from error
     if asked.returncode != 0:
         last = (asked.stderr.strip().splitlines() or [f"exit status {asked.returncode}"])[-1]
-        raise InterpreterError(Message("lab.python-unusable", {"path": path, "why": last[:200]}))
+        raise InterpreterError("lab.python-unusable", path=path, why=last[:200])
     return asked.stdout.strip() or None

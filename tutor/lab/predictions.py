@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tutor.model import Ask, Demo, Message
+from tutor.model import Ask, Demo, TutorError
 
 #: Digits are enough for any count; a choice is named by its place, from 1.
 _NUMBER = re.compile(r"\+?[0-9]{1,6}")
 
 
-class PredictionError(ValueError):
+class PredictionError(TutorError):
     """A prediction cannot be read; `message` says which one and what is wanted."""
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(message.key, dict(message.args))
-        self.message = message
 
 
 def read_one(ask: Ask, text: str) -> int:
@@ -26,12 +22,12 @@ def read_one(ask: Ask, text: str) -> int:
     """
     written = text.strip()
     if _NUMBER.fullmatch(written) is None:
-        raise PredictionError(Message("lab.predict-number", {"ask": ask.label, "got": written[:40]}))
+        raise PredictionError("lab.predict-number", ask=ask.label, got=written[:40])
     number = int(written)
     if not ask.choices:
         return number
     if not 1 <= number <= len(ask.choices):
-        raise PredictionError(Message("lab.predict-choice", {"ask": ask.label, "most": len(ask.choices)}))
+        raise PredictionError("lab.predict-choice", ask=ask.label, most=len(ask.choices))
     return number - 1
 
 
@@ -42,5 +38,5 @@ def read(demo: Demo, text: str) -> Mapping[str, int]:
     """
     parts = [part for part in re.split(r"[\s,，]+", text) if part]
     if len(parts) != len(demo.asks):
-        raise PredictionError(Message("lab.predict-count", {"wanted": len(demo.asks), "got": len(parts)}))
+        raise PredictionError("lab.predict-count", wanted=len(demo.asks), got=len(parts))
     return {ask.id: read_one(ask, part) for ask, part in zip(demo.asks, parts, strict=True)}

@@ -30,6 +30,8 @@ MAX_LINE = 64 * 1024
 MAX_PARENT_LINE = 8 * MAX_LINE
 #: Containers inside containers, the event itself included.
 MAX_DEPTH = 6
+#: No pid, count or size is larger; a longer number would overflow where it is compared with a float.
+MAX_INT = 2**64 - 1
 
 Event = dict[str, Any]
 
@@ -92,6 +94,8 @@ def _clean(value: Any, depth: int) -> Any:
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         raise LineError("a number too large for a float")
+    if isinstance(value, int) and abs(value) > MAX_INT:
+        raise LineError("a number too large")
     if isinstance(value, (dict, list)):
         if depth == 0:
             raise LineError("nested too deeply")

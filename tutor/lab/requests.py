@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from tutor import literals
 from tutor.lab import reasons
 from tutor.lab.reasons import Reason
-from tutor.model import Message, Plain, Raised
+from tutor.model import Message, Plain, Raised, TutorError
 from tutor.sandbox.outcome import Outcome, Result, Returned
 
 DRAFT = "requests"
@@ -51,12 +51,8 @@ _PROMISED = (0, 1)
 _SHAPE = re.compile(r"\(\s*(?:\d{1,9}\s*(?:,\s*\d{1,9}\s*)*,?\s*)?\)")
 
 
-class RequestError(ValueError):
+class RequestError(TutorError):
     """A line asks for nothing that can be made; `message` says what to write."""
-
-    def __init__(self, key: str, **args: str | int) -> None:
-        super().__init__(key, args)
-        self.message = Message(f"lab_views.request-{key}", args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +83,21 @@ class Request:
 def parse(line: str) -> Request:
     """Read a line. Raises RequestError, whose message says what to write instead."""
     if len(line) > LINE_MAX:
-        raise RequestError("long", most=LINE_MAX)
+        raise RequestError("lab_views.request-long", most=LINE_MAX)
     text = line.strip().translate(str.maketrans("（），", "(),"))
     match = _SHAPE.match(text)
     if match is None:
-        raise RequestError("shape")
+        raise RequestError("lab_views.request-shape")
     shape = tuple(int(size) for size in re.findall(r"\d+", match[0]))
     if len(shape) > RANK_MAX:
-        raise RequestError("rank", most=RANK_MAX)
+        raise RequestError("lab_views.request-rank", most=RANK_MAX)
     if math.prod(shape) > ELEMENTS_MAX:
-        raise RequestError("large", most=ELEMENTS_MAX)
+        raise RequestError("lab_views.request-large", most=ELEMENTS_MAX)
     found: dict[str, str] = {}
     for word in text[match.end() :].replace(",", " ").split():
         name, value = _word(word)
         if found.setdefault(name, value) != value:
-            raise RequestError("twice", one=found[name], other=value)
+            raise RequestError("lab_views.request-twice", one=found[name], other=value)
     request = Request(shape, **found)
     _possible(request)
     return request
@@ -112,18 +108,18 @@ def _word(word: str) -> tuple[str, str]:
     for name, known in (("dtype", DTYPES), ("layout", LAYOUTS), ("grad", GRADS), ("device", ("cpu", "cuda"))):
         if low in known:
             return name, low
-    raise RequestError("word", word=literals.safe_text(word, 30))
+    raise RequestError("lab_views.request-word", word=literals.safe_text(word, 30))
 
 
 def _possible(request: Request) -> None:
     if request.layout == "transposed" and len(request.shape) < 2:
-        raise RequestError("transposed")
+        raise RequestError("lab_views.request-transposed")
     if request.layout == "sliced" and not request.shape:
-        raise RequestError("sliced")
+        raise RequestError("lab_views.request-sliced")
     if request.layout == "expanded" and not request.shape:
-        raise RequestError("expanded")
+        raise RequestError("lab_views.request-expanded")
     if request.grad == "requires_grad" and request.dtype not in _FLOATS:
-        raise RequestError("grad", dtype=request.dtype)
+        raise RequestError("lab_views.request-grad", dtype=request.dtype)
 
 
 def lines_of(text: str) -> list[str]:

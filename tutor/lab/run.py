@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from tutor.lab import protocol
+from tutor.lab import protocol, series
 from tutor.lab.evidence import Gathering
 from tutor.lab.link import Link, Note
 from tutor.lab.protocol import Event, LineError, Outcome
@@ -230,6 +230,8 @@ class Run:
     def _child_said(self, line: str) -> Iterator[Event]:
         try:
             said = protocol.read_child(line.encode())
+            if said["event"] == "observation":
+                series.check(self.demo.name, said["series"], said["values"])
         except LineError:
             yield self._output(line + "\n", "demo")
             return

@@ -18,7 +18,7 @@ from typing import Any
 from tutor.lab import protocol
 from tutor.lab.evidence import Gathering
 from tutor.lab.protocol import Event, LineError, Outcome
-from tutor.model import Demo, Message, Source
+from tutor.model import Demo, Message, Source, TutorError
 
 #: What a transcript does not tell of the machine that it was made on.
 _PRIVATE = ("interpreter", "host")
@@ -28,12 +28,8 @@ _FOLDERS = re.compile(r"(?<![\w./])/(?:[\w.+-]+/)+")
 MAX_SIZE = 4 * 1024 * 1024
 
 
-class TranscriptError(ValueError):
+class TranscriptError(TutorError):
     """A transcript cannot be read or made; `message` says why."""
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(message.key, dict(message.args))
-        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +88,8 @@ def lines(events: Iterable[Event], where: str) -> Iterator[str]:
     kept = [event for event in events if event["event"] != "progress"]
     results = [event for event in kept if event["event"] == "result"]
     if len(results) != 1 or kept[-1]["event"] != "ended" or kept[-1]["outcome"] != Outcome.OK:
-        raise TranscriptError(protocol.message(kept[-1]["message"]))
+        said = protocol.message(kept[-1]["message"])
+        raise TranscriptError(said.key, **said.args)
     result, environment = results[0], results[0]["environment"]
     about = Header(
         demo=result["demo"],
@@ -126,8 +123,6 @@ def _read(path: Path) -> tuple[Header, list[Event]]:
         for event in rest:
             _check(event)
     except (OSError, LineError, TypeError, ValueError) as error:
-        if isinstance(error, TranscriptError):
-            raise
         raise _damaged(path, str(error)) from error
     if [event["event"] for event in rest[-2:]] != ["result", "ended"]:
         raise _damaged(path, "it does not end with a result")
@@ -145,7 +140,7 @@ def _check(event: Event) -> None:
 
 
 def _damaged(path: Path, why: str) -> TranscriptError:
-    return TranscriptError(Message("lab.transcript-damaged", {"name": path.name, "why": why}))
+    return TranscriptError("lab.transcript-damaged", name=path.name, why=why)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -73,9 +73,9 @@ class Journal:
         try:
             journal = cls(folder, clock)
         except IsADirectoryError:
-            raise StateError(Message("state.not-a-file", {"path": str(folder / "journal.jsonl")})) from None
+            raise StateError("state.not-a-file", path=str(folder / "journal.jsonl")) from None
         except OSError as error:
-            raise StateError(Message("state.unusable", {"path": str(folder), "why": why(error)})) from error
+            raise StateError("state.unusable", path=str(folder), why=why(error)) from error
         if notice is not None:
             journal.notices.append(notice)
         with journal._guarded():
@@ -94,7 +94,7 @@ class Journal:
         """
         text = data.get("text")
         if isinstance(text, str) and len(text.encode("utf-8", "surrogatepass")) > MAX_TEXT:
-            raise StateError(Message("state.text-too-long", {"limit": MAX_TEXT // 1024}))
+            raise StateError("state.text-too-long", limit=MAX_TEXT // 1024)
         return self._record(kind, lambda: data)
 
     def add_evidence(self, record: Mapping[str, Any]) -> str:
@@ -349,7 +349,7 @@ class Journal:
 
     def _refuse_reader(self) -> None:
         if self.read_only is not None:
-            raise StateError(self.read_only)
+            raise StateError(self.read_only.key, **self.read_only.args)
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -361,12 +361,12 @@ class Journal:
         try:
             yield
         except TimeoutError as error:
-            raise StateError(Message("state.busy", {"path": str(self.folder)})) from error
+            raise StateError("state.busy", path=str(self.folder)) from error
         except IsADirectoryError as error:
-            raise StateError(Message("state.not-a-file", {"path": str(self._file.path)})) from error
+            raise StateError("state.not-a-file", path=str(self._file.path)) from error
         except OSError as error:
             key = "state.disk-full" if error.errno in _FULL else "state.unusable"
-            raise StateError(Message(key, {"path": str(self.folder), "why": why(error)})) from error
+            raise StateError(key, path=str(self.folder), why=why(error)) from error
 
 
 def _start(event_id: str) -> bytes:

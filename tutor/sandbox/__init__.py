@@ -1,6 +1,6 @@
 """Runs code that nobody vouches for, and tells what it claims. Start with `policy.py` and `layers.py`."""
 
-from tutor.sandbox.client import Cancelled, LayerState, Sandbox, SandboxUnavailable, Template, WeakSandbox
+from tutor.sandbox.client import Cancelled, LayerState, Sandbox, SandboxUnavailable, Template
 from tutor.sandbox.outcome import Outcome, Result, Returned
 from tutor.sandbox.policy import EXTRA, MINIMUM, strength
 
@@ -15,6 +15,5 @@ __all__ = [
     "Sandbox",
     "SandboxUnavailable",
     "Template",
-    "WeakSandbox",
     "strength",
 ]

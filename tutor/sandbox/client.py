@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
-from tutor.model import Message, Plain
+from tutor.model import Message, Plain, TutorError
 from tutor.sandbox import policy, values
 from tutor.sandbox.outcome import End, Outcome, judge_end
 from tutor.sandbox.wire import FRAME
@@ -28,21 +28,15 @@ class Cancelled(Exception):
     """The run was stopped by `Sandbox.cancel`: there is no verdict."""
 
 
-class SandboxUnavailable(Exception):
+class SandboxUnavailable(TutorError):
     """No sandbox can be started on this machine; `message` says why, `log` is what the warm process said."""
 
-    def __init__(self, message: Message, log: str = "") -> None:
-        super().__init__(f"{message.key}: {log}")
-        self.message = message
+    def __init__(self, key: str, log: str = "", /, **fields: str) -> None:
+        super().__init__(key, **fields)
         self.log = log
 
-
-class WeakSandbox(SandboxUnavailable):
-    """Walls that the caller asked for are missing here; `missing` names them."""
-
-    def __init__(self, missing: tuple[str, ...]) -> None:
-        super().__init__(Message("check.sandbox_weak", {"missing": ", ".join(missing)}))
-        self.missing = missing
+    def __str__(self) -> str:
+        return f"{super().__str__()} {self.log}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,7 @@ class Sandbox:
     case, whatever the tutor dies of.
 
     `minimum` names walls without which it does not start: `policy.MINIMUM` for the code of others, none for one's own.
-    Every method that starts it raises WeakSandbox then.
+    Every method that starts it raises SandboxUnavailable then.
     """
 
     def __init__(self, minimum: Sequence[str] = ()) -> None:
@@ -214,7 +208,7 @@ class Sandbox:
 
     def _start(self) -> None:
         if not hasattr(os, "fork"):
-            raise SandboxUnavailable(Message("check.no_sandbox_system", {"system": sys.platform}))
+            raise SandboxUnavailable("check.no_sandbox_system", system=sys.platform)
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -230,22 +224,22 @@ class Sandbox:
                 )
             except OSError as error:
                 ours.close()
-                raise SandboxUnavailable(Message("check.no_sandbox_start"), str(error)) from error
+                raise SandboxUnavailable("check.no_sandbox_start", str(error)) from error
         self._control = ours
         try:
             kind, _, body = _read_frame(ours, policy.START_S)
             if kind != b"H":
                 raise _Ill(f"unexpected frame {kind!r}")
         except (OSError, _Ill) as error:
-            raise SandboxUnavailable(Message("check.no_sandbox_start"), f"{error}; {self._stop()}") from error
+            raise SandboxUnavailable("check.no_sandbox_start", f"{error}; {self._stop()}") from error
         self._layers = tuple(
             LayerState(name, active, None if active else Message(f"check.{key}", args))
             for name, active, key, args in json.loads(body)
         )
-        lacking = tuple(layer.name for layer in self._layers if layer.name in self._minimum and not layer.active)
+        lacking = [layer.name for layer in self._layers if layer.name in self._minimum and not layer.active]
         if lacking:
             self._stop()
-            raise WeakSandbox(lacking)
+            raise SandboxUnavailable("check.sandbox_weak", missing=", ".join(lacking))
 
     def _stop(self) -> str:
         """Ends the warm process. Returns how it had ended, and what it said, for a log."""

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tutor.model import Message
+from tutor.model import TutorError
 from tutor.paths import why
 
 #: Bytes of a file's start that have to hold a record.
@@ -51,12 +51,8 @@ class Found:
         return sum(file.size for file in self.files)
 
 
-class TraceError(Exception):
+class TraceError(TutorError):
     """A folder that cannot be explained; `message` says why and what to do."""
-
-    def __init__(self, message: Message) -> None:
-        super().__init__(message.key, dict(message.args))
-        self.message = message
 
 
 def find_some(path: Path) -> Found:
@@ -64,15 +60,15 @@ def find_some(path: Path) -> Found:
     try:
         found = find(path)
     except FileNotFoundError:
-        raise TraceError(Message("trace.missing", {"path": str(path)})) from None
+        raise TraceError("trace.missing", path=str(path)) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name.
         reason = why(error) if isinstance(error, OSError) else str(error)
-        raise TraceError(Message("trace.unreadable", {"path": str(path), "why": reason})) from error
+        raise TraceError("trace.unreadable", path=str(path), why=reason) from error
     if not found.files and found.unreadable:
         name, reason = found.unreadable[0]
-        raise TraceError(Message("trace.unreadable", {"path": name, "why": reason}))
+        raise TraceError("trace.unreadable", path=name, why=reason)
     if not found.files:
-        raise TraceError(Message("trace.none", {"path": str(path), "others": len(found.others)}))
+        raise TraceError("trace.none", path=str(path), others=len(found.others))
     return found
 
 
