@@ -164,7 +164,8 @@ def test_a_run_that_does_not_end_well(lab: Lab, outcome: str, code: int, monkeyp
         (Message("lab.died", {"signal": "SIGKILL"}), True, 3),
         (Message("lab.silent", {"code": 9}), False, 3),
         (Message("lab.died", {"signal": "SIGSEGV"}), False, 3),
-        (Message("lab.garbled"), True, 3),
+        (Message("lab.garbled"), True, 1),
+        (Message("lab.garbled"), False, 3),
     ],
 )
 def test_a_process_that_died_of_the_file_is_not_the_tools_fault(

@@ -114,6 +114,7 @@ class Child:
         self._code: int | None = None
         self._said, said = os.pipe()
         self._printed, printed = os.pipe()
+        self._open = {self._said, self._printed}
         lifeline, self._lifeline = os.pipe()
         parent = os.getpid()
         self.pid = os.fork()
@@ -147,7 +148,7 @@ class Child:
             if left <= 0:
                 self._how = "limit"
                 break
-            ready = select.select([self._channel.requests, self._said, self._printed, woken], [], [], left)[0]
+            ready = select.select([self._channel.requests, woken, *self._open], [], [], left)[0]
             if self._channel.requests in ready:
                 self._channel.read()
             self._pass_on(ready)
@@ -191,21 +192,19 @@ class Child:
         return self._code is not None
 
     def _read_out(self) -> None:
-        until, pipes = time.monotonic() + DRAIN_S, {self._said, self._printed}
-        while pipes and (left := until - time.monotonic()) > 0:
-            ready = select.select(list(pipes), [], [], left)[0]
-            pipes -= self._pass_on(ready)
+        until = time.monotonic() + DRAIN_S
+        while self._open and (left := until - time.monotonic()) > 0:
+            self._pass_on(select.select(list(self._open), [], [], left)[0])
         self._print(self._decoder.decode(b"", final=True), last=True)
         os.close(self._said)
         os.close(self._printed)
 
-    def _pass_on(self, ready: list[int]) -> set[int]:
-        """Reads each pipe that has something; those at their end are returned."""
-        ended = set()
+    def _pass_on(self, ready: list[int]) -> None:
+        """Reads each pipe that has something. One at its end is watched no more: it would always be ready."""
         if self._printed in ready:
             data = os.read(self._printed, 65536)
             if not data:
-                ended.add(self._printed)
+                self._open.remove(self._printed)
             kept, self._room = data[: self._room], self._room - min(self._room, len(data))
             self._print(self._decoder.decode(kept))
             if len(kept) < len(data) and not self._cut:
@@ -215,7 +214,7 @@ class Child:
         if self._said in ready:
             data = os.read(self._said, 65536)
             if not data:
-                ended.add(self._said)
+                self._open.remove(self._said)
             *lines, self._line = (self._line + data).split(b"\n")
             self._events += len(data)
             for line in lines:
@@ -224,7 +223,6 @@ class Child:
                 self._how, self._line = self._how or "garbled", b""
             if self._events > MAX_EVENTS:
                 self._how = self._how or "flood"
-        return ended
 
     def _print(self, text: str, last: bool = False) -> None:
         """Say printed text in whole lines; what has none yet waits for it."""
