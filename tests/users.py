@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root acts as several users of the machine")
 
 
-def as_user(uid: int, act: Callable[[], object]) -> str:
-    """What `act` prints for another user of the machine, and what it comes to: its result in brackets, or its error."""
+def as_user(uid: int, act: Callable[[], object], groups: Sequence[int] = ()) -> str:
+    """What `act` prints for another user of the machine, and what it comes to: its result in brackets, or its error.
+    `groups` are those that the user is in besides their own."""
     with tempfile.TemporaryFile("w+") as said:
         child = os.fork()
         if child == 0:
             try:
-                os.setgroups([])
+                os.setgroups(groups)
                 os.setgid(uid)
                 os.setuid(uid)
                 os.umask(0o077)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,12 @@ def place() -> Iterator[Path]:
         yield Path(name)
 
 
-def test_several_users_from_init_to_look_again(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    folder = place / "class"
+Tutor = Callable[..., str]
 
-    def tutor(uid: int, *argv: str) -> str:
-        with capfd.disabled():
-            command = ["--lang", "en", "--state", str(place / f"state-{uid}"), *argv]
-            return as_user(uid, lambda: os.environ.update(HOME=str(place)) or run(command))
 
+@pytest.fixture
+def tutor(place: Path, capfd: pytest.CaptureFixture[str]) -> Tutor:
+    """A command of another user of the machine."""
     # Python's own modules may be closed to other users: what they run is imported by going the same way once before.
     warm = ["--lang", "en", "--state", str(place / "warm")]
     ask = ("look-again", "--question", "q1", "--why", "x")
@@ -42,6 +41,17 @@ def test_several_users_from_init_to_look_again(place: Path, capfd: pytest.Captur
         where = ("class", argv[0], to, *argv[1:]) if argv else ("submit", "--to", to)
         assert run([*warm, *where]) == 0
     assert [run([*warm, *argv]) for argv in (("feedback",), ask)] == [0, 0]
+
+    def call(uid: int, *argv: str, groups: Sequence[int] = ()) -> str:
+        with capfd.disabled():
+            command = ["--lang", "en", "--state", str(place / f"state-{uid}"), *argv]
+            return as_user(uid, lambda: os.environ.update(HOME=str(place)) or run(command), groups)
+
+    return call
+
+
+def test_several_users_from_init_to_look_again(place: Path, tutor: Tutor) -> None:
+    folder = place / "class"
 
     assert tutor(TEACHER, "class", "init", str(folder)).endswith("[0]")
     for uid in LEARNERS:
@@ -72,3 +82,42 @@ def test_several_users_from_init_to_look_again(place: Path, capfd: pytest.Captur
     assert stolen in listed
     assert listed.count('"reason": "author"') == 1
     assert listed.count('"state": "open"') == 1 + 3 * len(LEARNERS), "one question is in the queue again"
+
+
+def test_a_group_grades_and_the_instructor_publishes(place: Path, tutor: Tutor) -> None:
+    folder, (learner, ann, bo) = str(place / "class"), LEARNERS
+    group = next(each for each in grp.getgrall() if each.gr_gid != 0)
+    team = [group.gr_gid]
+    score = ("class", "score", folder, "--learner", f"uid-{learner}", "--question", "q1", "--points")
+
+    assert "knows no group no-such-group" in tutor(TEACHER, "class", "init", folder, "--graders", "no-such-group")
+    assert "not in the group" in tutor(TEACHER, "class", "init", folder, "--graders", group.gr_name)
+    assert tutor(TEACHER, "class", "init", folder, "--graders", group.gr_name, groups=team).endswith("[0]")
+    assert tutor(learner, "submit", "--to", folder).endswith("[0]")
+    assert "belongs to its instructor" in tutor(ann, *score, "1")
+    assert tutor(ann, *score, "1", groups=team).endswith("[0]")
+    told = tutor(bo, *score, "2", groups=team)
+    assert f"uid-{ann} gave 1, you gave 2." in told
+    assert "can publish" in tutor(bo, "class", "feedback", folder, groups=team)
+    assert tutor(bo, *score, "2", groups=team).endswith("[0]")
+    assert tutor(TEACHER, "class", "feedback", folder, groups=team).endswith("[0]")
+    assert "Q1: 2/2, by an instructor" in tutor(learner, "feedback")
+
+    opened = ClassFolder.open(Path(folder))
+    for shut in (opened.inbox, opened.private):
+        assert as_user(learner, lambda shut=shut: os.listdir(shut)).startswith("PermissionError")  # noqa: PTH208
+    assert as_user(learner, (opened.private / "gradebook.sqlite").read_bytes).startswith("PermissionError")
+    assert tutor(TEACHER, "class", "init", folder, groups=team).endswith("[0]"), "the group stays"
+    assert tutor(ann, "class", "list", folder, groups=team).endswith("[0]")
+
+
+def test_what_root_does_for_an_instructor_stays_the_instructors(place: Path, tutor: Tutor) -> None:
+    folder, learner = str(place / "class"), LEARNERS[0]
+    root = ["--lang", "en", "--state", str(place / "state-root"), "class"]
+    assert tutor(TEACHER, "class", "init", folder).endswith("[0]")
+    assert tutor(learner, "submit", "--to", folder).endswith("[0]")
+    score = ("--learner", f"uid-{learner}", "--question", "q1", "--points", "1")
+    for argv in (("score", folder, *score), ("feedback", folder), ("init", folder)):
+        assert run([*root, *argv]) == 0
+    assert "Q1: 1/2, by an instructor" in tutor(learner, "feedback")
+    assert tutor(TEACHER, "class", "list", folder).endswith("[0]")

@@ -121,6 +121,8 @@ def create(path: Path, lesson: str, graders: str | None = None) -> tuple[ClassFo
         folder = ClassFolder.open(path)
         if group is None and folder.private.exists():
             group = folder.graders
+        if group is not None and os.geteuid() != 0 and group not in (os.getegid(), *os.getgroups()):
+            raise ExchangeError("class.graders-not-in", group=group_name(group))  # the modes would not be kept
         inbox, private = (INBOX_MODE, PRIVATE_MODE) if group is None else (INBOX_SHARED_MODE, PRIVATE_SHARED_MODE)
         wanted = {path: CLASS_MODE, folder.feedback: FEEDBACK_MODE, folder.inbox: inbox, folder.private: private}
         for each, mode in wanted.items():
@@ -146,18 +148,11 @@ def _group(name: str) -> int:
 
 
 def _give(path: Path, folder: ClassFolder, group: int | None) -> None:
-    """Let a part of the class belong to its instructor, when root made it, and to a group. Raises OSError,
-    ExchangeError."""
+    """Let a part of the class belong to its instructor, when root made it, and to a group. Raises OSError."""
     info = path.stat()
     user = folder.owner if os.geteuid() == 0 and info.st_uid != folder.owner else -1
-    group = None if group == info.st_gid else group
-    try:
-        if (user, group) != (-1, None):
-            os.chown(path, user, -1 if group is None else group)
-    except PermissionError:
-        if group is None:
-            raise
-        raise ExchangeError("class.graders-not-in", group=group_name(group)) from None
+    if user != -1 or group not in (None, info.st_gid):
+        os.chown(path, user, -1 if group is None else group)
 
 
 def group_name(number: int) -> str:

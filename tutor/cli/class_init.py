@@ -37,7 +37,16 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
     count = len(enrolled) if enrolled is not None else None
     if out.as_json:
         head = {"schema": 1, "command": "class init", "class": folder.id, "lesson": folder.lesson}
-        out.emit({**head, "dir": str(folder.path), "db": db, "roster": count, "graders": graders, "broken_promises": promises})
+        out.emit(
+            {
+                **head,
+                "dir": str(folder.path),
+                "db": db,
+                "roster": count,
+                "graders": graders,
+                "broken_promises": promises,
+            }
+        )
     else:
         out.result(out.text("class.made", path=str(folder.path), db=db))
         if count is not None:
