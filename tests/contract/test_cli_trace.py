@@ -356,3 +356,30 @@ def test_a_program_ends_with_its_reader(tmp_path: Path) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+#: Ends, and leaves a process that prints until nobody reads it.
+LEAVES = """\
+import os, time
+program = os.getpid()
+if os.fork():
+    os._exit(0)
+os.setsid()
+while True:
+    print("gone" if os.getppid() != program else "there", flush=True)
+    time.sleep(0.01)
+"""
+
+
+def test_ctrl_c_ends_the_wait_for_what_outlives_the_program(tmp_path: Path) -> None:
+    (tmp_path / "leaves.py").write_text(LEAVES)
+    command = [sys.executable, "-m", "tutor", "lab", "--lang", "en", "--script", str(tmp_path / "leaves.py")]
+    here = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=here) as watched:
+        assert watched.stdout is not None
+        while (line := watched.stdout.readline()) != b"| gone\n":
+            assert line, "it ended by itself"
+        watched.stdout.readline()  # Whoever shows a second one has seen the program end.
+        watched.send_signal(signal.SIGINT)
+        assert b"exit code 0" in watched.stdout.read()
+        assert watched.wait() == 0

@@ -37,9 +37,11 @@ from tutor.trace.fields import short
 from tutor.trace.reading import Reading
 from tutor.trace.story import Said
 
-#: Seconds between two looks at the trace, until a line without an end is shown, and that the output of processes which
-#: outlive the program is waited for.
-LOOK_S, WAIT_S, LINGER_S = 0.5, 0.2, 1.0
+#: Seconds between two looks at the trace, and until a line without an end is shown.
+LOOK_S, WAIT_S = 0.5, 0.2
+#: Seconds without output after which processes that outlive the program are waited for no more, and at most in all: one
+#: that stays in the background may print for ever.
+LINGER_S, LINGER_MAX_S = 1.0, 10.0
 #: Seconds that a program gets to end when nobody reads us any more.
 TERMINATE_S = 5.0
 #: Lines about single compilations while the program runs, and seconds from which a compilation is worth one.
@@ -128,12 +130,17 @@ def _run(command: list[str], folder: Path, watched: _Watched, out: Output) -> in
 class _PassOn(list["subprocess.Popen[bytes]"]):
     """The program, once it runs: signals that only we got are passed on to it."""
 
-    def now(self) -> None:
-        """The terminal's Ctrl-C reaches the whole group, the program too; what is sent to us alone does not."""
+    def now(self) -> bool:
+        """The terminal's Ctrl-C reaches the whole group, the program too; what is sent to us alone does not. Whether
+        there was a signal for a program that has ended: it means us."""
+        ours = False
         while (info := signal.sigtimedwait(_PASSED_ON, 0)) is not None:
             for child in self:
-                if info.si_code <= 0 and child.poll() is None:
+                if child.poll() is not None:
+                    ours = True
+                elif info.si_code <= 0:
                     child.send_signal(info.si_signo)
+        return ours
 
 
 @contextmanager
@@ -163,6 +170,7 @@ def _read_out(child: subprocess.Popen[bytes], watched: _Watched, pass_on: _PassO
     streams = {"stdout": child.stdout, "stderr": child.stderr}
     printers = {name: _Printer(name, watched) for name in streams}
     last_look = last_data = time.monotonic()
+    ended: float | None = None
     with selectors.DefaultSelector() as pipes:
         for name, pipe in streams.items():
             assert pipe is not None
@@ -178,12 +186,14 @@ def _read_out(child: subprocess.Popen[bytes], watched: _Watched, pass_on: _PassO
                     pipes.unregister(key.fileobj)
             for printer in printers.values() if not ready else ():
                 printer.wait_no_more()
-            pass_on.now()
+            enough = pass_on.now() and ended is not None  # Not the one that ended the program.
             if now - last_look >= LOOK_S:
                 last_look = now
                 watched.look()
-            if child.poll() is not None and now - last_data > LINGER_S:
-                break
+            if child.poll() is not None:
+                ended = now if ended is None else ended
+                if enough or now - last_data > LINGER_S or now - ended > LINGER_MAX_S:
+                    break
         while child.poll() is None:  # It closed its output, and goes on.
             time.sleep(WAIT_S)
             pass_on.now()
