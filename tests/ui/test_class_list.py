@@ -15,7 +15,7 @@ from tutor.classroom.class_criteria import class_criteria
 from tutor.classroom.grades import grades
 from tutor.classroom.intake import questions_of
 from tutor.exercise.judging import broken_report
-from tutor.gradebook.book import GradebookError
+from tutor.gradebook.book import GradebookError, Refused
 from tutor.gradebook.database import Database
 from tutor.gradebook.results import Result
 from tutor.gradebook.scores import Mark
@@ -29,6 +29,16 @@ from tutor.ui.review.list_rows import ListLines, class_rows
 from tutor.ui.widgets.lines_view import LinesView
 
 __all__ = ["files", "lesson", "room"]
+
+
+def test_a_reason_that_names_the_owner_stays_blind(room: Room) -> None:
+    login = room.logins[0]
+    said = Message("class.refuse-author", {"owner": login, "said": "another"})
+    refused = [Refused("a.json", login, 1.0, said), Refused("b.json", "stranger", 1.0, Message("class.refuse-link"))]
+    *_, author, link = class_rows(grades(room.book), refused)
+    assert author.refused == Message("class.refuse-author", {"owner": room.blind(login), "said": "another"})
+    assert author.blind == room.blind(login)
+    assert (link.blind, link.refused) == ("stranger", Message("class.refuse-link", {}))
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

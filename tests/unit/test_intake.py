@@ -353,6 +353,14 @@ def test_who_is_not_on_the_roster_waits_until_they_are(folder: ClassFolder, book
     assert {row.learner.login: row.submission is not None for row in book.rows()} == {"somebody": False, ME: True}
 
 
+def test_a_roster_may_name_a_user_by_number(folder: ClassFolder, book: Gradebook, lesson: Lesson) -> None:
+    me = str(os.geteuid())
+    book.enroll([Enrolled(me, "Me")])
+    drop(folder, "a", mine(lesson))
+    assert intake.take_in(folder, book, lesson) == (1, 0, 0)
+    assert [(row.learner.login, row.learner.name, row.submission is None) for row in book.rows()] == [(me, "Me", False)]
+
+
 def test_a_clock_in_the_future_and_another_version_are_remarked_on(
     folder: ClassFolder, book: Gradebook, lesson: Lesson
 ) -> None:

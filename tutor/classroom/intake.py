@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes
@@ -60,8 +60,8 @@ def take_in(
 ) -> Taken:
     """Look at every file that is new or has changed. `owner` names the learner of a file: the login of its owner, but
     for a generated class. Raises ExchangeError, GradebookError."""
-    named = owner or _owner()
     seen, allowed = book.seen(), book.may_hand_in()
+    named = owner or _owner(allowed)
     files = dropped(folder)
     new = [each for each in files if (_quoted(each), each.stamp) not in seen]
     left: dict[int, int] = {}
@@ -109,12 +109,14 @@ def _heard(book: Gradebook, each: Dropped, login: str, asked: LookAgain) -> bool
     return known is not None and (known.at, known.text) == (each.arrived, asked.text)
 
 
-def _owner() -> Callable[[Dropped], str]:
+def _owner(allowed: Collection[str] | None) -> Callable[[Dropped], str]:
+    """What the learner of a file is called: by login; by number where the roster has that one."""
     names: dict[int, str] = {}
 
     def name(each: Dropped) -> str:
         if each.owner not in names:
-            names[each.owner] = login_of(each.owner)
+            login, number = login_of(each.owner), str(each.owner)
+            names[each.owner] = number if allowed and number in allowed and login not in allowed else login
         return names[each.owner]
 
     return name
@@ -125,7 +127,7 @@ def _quoted(each: Dropped) -> str:
 
 
 def _read(
-    folder: ClassFolder, each: Dropped, login: str, allowed: object, lesson: Lesson, *, checked: bool
+    folder: ClassFolder, each: Dropped, login: str, allowed: Collection[str] | None, lesson: Lesson, *, checked: bool
 ) -> Arrival | LookAgain:
     """What a file is, of the two kinds that there are. Raises Unreadable, Unacceptable."""
     from tutor.gradebook.book import Arrival
@@ -144,7 +146,7 @@ def _read(
         raise Unacceptable("class.refuse-author", owner=login, said=safe_text(read.author.login, 40))
     if read.lesson != folder.lesson:
         raise Unacceptable("class.refuse-lesson", lesson=safe_text(read.lesson, 60), wanted=folder.lesson)
-    if isinstance(allowed, set | frozenset) and login not in allowed and str(each.owner) not in allowed:
+    if allowed is not None and login not in allowed:
         raise Unacceptable("class.refuse-roster", login=login)
     if isinstance(read, LookAgain):
         if read.question not in questions_of(lesson):

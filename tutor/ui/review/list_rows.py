@@ -69,8 +69,14 @@ def class_rows(
     rows.sort(key=lambda row: (len(row.blind), row.blind))
     for number, each in enumerate(refused):
         name = blind.get(each.owner, safe_text(each.owner, NAME))
-        rows.append(ClassRow(f"refused {number}", name, None, {}, 0, (), each.reason, shown_name(each.name)))
+        reason = _blinded(each.reason, each.owner, name)
+        rows.append(ClassRow(f"refused {number}", name, None, {}, 0, (), reason, shown_name(each.name)))
     return rows
+
+
+def _blinded(reason: Message, owner: str, name: str) -> Message:
+    """A reason that names its file's owner by the name that the list has for them."""
+    return Message(reason.key, {field: name if value == owner else value for field, value in reason.args.items()})
 
 
 class Counts(NamedTuple):
