@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from tests.unit.test_trace_records import BREAK, FILES, record
 from tutor.language import LANGS
 from tutor.strings import say
 from tutor.trace.advice import advise
+from tutor.trace.files import find
+from tutor.trace.reading import Reading
 from tutor.trace.story import head, tell
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,9 +107,38 @@ def test_no_text_takes_long_to_read(payload: str, tmp_path: Path) -> None:
     assert json.loads(done.stdout.splitlines()[-1])["graphs"] == 1
 
 
-def test_head_of_a_hostile_name(tmp_path: Path) -> None:
-    from tutor.trace.files import find
+def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "t.log"
+    path.write_bytes(compiled("first"))
+    reading = Reading()
+    reading.add(find(path).files[0])
+    seen = []
+    with path.open("ab") as more:
+        for event in reading.more():
+            seen.append(event)
+            more.write(compiled("later"))
+            more.flush()
+            assert len(seen) < 100, "it runs after whoever writes"
+    assert {event["fn"] for event in seen if event["event"] == "graph"} == {"first"}
+    assert {event["fn"] for event in reading.more() if event["event"] == "graph"} == {"later"}
 
+
+def test_a_file_that_became_a_pipe_or_a_device_is_not_waited_for(tmp_path: Path) -> None:
+    reading = Reading()
+    for name in ("pipe.log", "device.log"):
+        (tmp_path / name).write_bytes(compiled(name))
+    for file in find(tmp_path).files:
+        reading.add(file)
+    assert sum(event["event"] == "graph" for event in reading.more()) == 2
+    for name in ("pipe.log", "device.log"):
+        (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / "pipe.log")
+    (tmp_path / "device.log").symlink_to("/dev/zero")
+    assert [event["event"] for event in reading.more()] == []
+    assert list(reading.unreadable) == ["pipe.log"]
+
+
+def test_head_of_a_hostile_name(tmp_path: Path) -> None:
     (tmp_path / "{0}{name}.log").write_bytes(compiled("{fn}{0}"))
     job = read(tmp_path)
     assert "{x}" in head("{x}", find(tmp_path), job, "en").text

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from tutor.model import TutorError
 from tutor.paths import why
@@ -108,12 +109,15 @@ def _walk(folder: Path, found: Found) -> Iterator[Path]:
             yield Path(place, name)
 
 
+def opened(path: Path) -> IO[bytes]:
+    """A file to read: neither a pipe nor a device is waited for. Raises OSError."""
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+
+
 def _look(path: Path, name: str, found: Found) -> None:
     try:
-        # Neither a pipe nor a device is waited for.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            info = os.fstat(handle)
+        with opened(path) as file:
+            info = os.fstat(file.fileno())
             start = file.read(HEAD) if stat.S_ISREG(info.st_mode) else b""
     except OSError as error:
         found.unreadable.append((name, why(error)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from tutor.paths import why
 from tutor.trace.facts import Event, Facts
 from tutor.trace.fields import Frame
-from tutor.trace.files import TraceFile
+from tutor.trace.files import TraceFile, opened
 from tutor.trace.job import Job
 from tutor.trace.records import Reader, Record
 
@@ -33,14 +34,16 @@ class Reading:
             self.job.files[file.name] = one.reader.kinds
 
     def more(self) -> Iterator[Event]:
-        """The events of everything written since, and a `progress` for each piece read."""
+        """The events of everything written since, and a `progress` for each piece read. What a file gains while it is
+        read waits for the next time: who writes faster than this reads would hold us for ever."""
         for one in self._files.values():
             if one.file.name in self.unreadable:
                 continue
             try:
-                with one.file.path.open("rb") as file:
+                with opened(one.file.path) as file:
                     file.seek(one.read)
-                    while data := file.read(CHUNK):
+                    size = os.fstat(file.fileno()).st_size
+                    while data := file.read(min(CHUNK, max(0, size - one.read))):
                         one.read += len(data)
                         for record in one.reader.feed(data):
                             yield from self._take(one, record)
