@@ -233,6 +233,33 @@ def test_a_connection_that_is_cut_in_the_middle_of_a_write_leaves_nothing(server
     other.close()
 
 
+@pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
+def test_a_file_that_is_no_longer_the_one_that_was_opened_takes_nothing(tmp_path: Path, how: str) -> None:
+    file, away = tmp_path / "book.sqlite", tmp_path / "away.sqlite"
+    book = Gradebook(Database(f"sqlite:///{file}"), "class-1")
+    fill(book, 1)
+    item = book.queue.find("u0", "q1")
+    assert item is not None
+    book.database.close()  # so that all of it is in the one file
+    if how == "deleted":
+        file.unlink()
+    else:
+        file.rename(away)
+    if how == "replaced":
+        shutil.copy(away, file)
+    for touch in (lambda: book.scores.give(item.id, "ann", mark(1)), book.rows):
+        with pytest.raises(GradebookError) as told:
+            touch()
+        assert told.value.message.key == "class.db-swapped"
+        assert "Nothing was written" in sentence(told)
+    assert file.exists() == (how == "replaced"), "no empty one is made"
+    if how == "moved":
+        away.rename(file)
+        book.scores.give(item.id, "ann", mark(1))
+        assert book.score_count() == 1
+    book.close()
+
+
 def test_a_copy_of_yesterday_is_noticed(url: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     folder, _ = exchange.create(tmp_path / "class", "lesson_02_torch_compile")
     class_book.choose_database(folder, url)

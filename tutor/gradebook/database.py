@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -70,11 +71,29 @@ class Database:
         except ModuleNotFoundError:
             raise GradebookError("class.db-no-driver") from None
         self._reads = self._engine.execution_options(reads=True)
+        self._file = Path(parsed.database) if self._is_sqlite and parsed.database else None
+        self._opened: tuple[int, int] | None = None
         try:
             self._bring_up_to_date()
+            self._opened = self._identity()
         except BaseException:
             self.close()
             raise
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Which file has the gradebook's name now; None for none, and where there are no files."""
+        if self._file is None:
+            return None
+        try:
+            info = self._file.stat()
+        except FileNotFoundError:
+            return None
+        return info.st_dev, info.st_ino
+
+    def _check_file(self) -> None:
+        """SQLite goes on writing to a file that has no name any more. Raises GradebookError."""
+        if self._opened is not None and self._identity() != self._opened:
+            raise GradebookError("class.db-swapped", db=self.shown)
 
     def _bring_up_to_date(self) -> None:
         with self._explained(), self._engine.begin() as connection:
@@ -91,10 +110,12 @@ class Database:
     def write(self, *, alone: bool = False) -> Iterator[sa.Connection]:
         """A transaction: all of it or nothing. `alone`: what it reads of others is whole, and stays so until it ends,
         as always in SQLite; others that change an item wait. Raises GradebookError."""
+        self._check_file()  # before anything is opened: SQLite would make a new one
         with self._explained(), self._engine.begin() as connection:
             if alone and not self._is_sqlite:
                 connection.execute(sa.text(f"LOCK TABLE {item.name} IN EXCLUSIVE MODE"))
             yield connection
+            self._check_file()
             # Last, so that the row is locked for the moment of the commit only: writers do not wait for each other.
             connection.execute(_COUNT)
 
@@ -107,6 +128,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """A look at one moment of the gradebook, which no writer waits for. Raises GradebookError."""
+        self._check_file()
         with self._explained(), self._reads.begin() as connection:
             yield connection
 
