@@ -14,6 +14,7 @@ from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
+from tests.ui.settled import settled
 from tutor.cli.context import context_of
 from tutor.cli.parser import parse
 from tutor.model import Demo
@@ -106,9 +107,13 @@ class Learner:
         for key in keys:
             name = _character_to_key(key) if len(key) == 1 else key
             self.app.post_message(events.Key(name, key if len(key) == 1 else CHARACTERS.get(key)))
-        await self.read()
-        await self.pilot.pause()
+        await self.settle()
         return self.text
+
+    async def settle(self) -> None:
+        """Until what was asked for so far is done and painted."""
+        await self.read()
+        await settled(self.pilot)
 
     async def read(self) -> None:
         """Until the application has read every key that was posted so far."""
@@ -123,7 +128,7 @@ class Learner:
         """Wait for a state; the test's own time limit is the deadline."""
         for _ in range(2000):
             if what():
-                await self.pilot.pause()
+                await self.settle()
                 return
             await self.pilot.pause(0.005)
         raise AssertionError(f"never came; the screen was:\n{self.text}")
@@ -131,7 +136,7 @@ class Learner:
     async def check(self) -> str:
         """F5 and wait for the verdict."""
         before = self.store.progress.last_check
-        await self.pilot.press("f5")
+        await self.press("f5")
         await self.until(lambda: self.store.progress.last_check is not before)
         return self.text
 
@@ -159,7 +164,7 @@ class Box80:
             app.__dict__["lab"] = lab
         try:
             async with app.run_test(size=size) as pilot:
-                await pilot.pause()
+                await settled(pilot)
                 yield Learner(app, pilot)
                 store.flush()
         finally:

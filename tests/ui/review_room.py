@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +15,8 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tests.bench.make_class import hand_ins
-from tests.ui.learner_app import text_of
+from tests.ui.learner_app import CHARACTERS, text_of
+from tests.ui.settled import settled
 from tutor.classroom import exchange, submission
 from tutor.classroom.class_book import choose_database
 from tutor.classroom.exchange import ClassFolder
@@ -149,25 +150,17 @@ class Window:
         raise AssertionError(f"never came; the screen was:\n{self.text}")
 
     async def _drawn(self) -> None:
-        """Until what was posted is handled, and drawn. (`Pilot.pause` waits for an idle processor instead: the whole
-        machine's other work makes it slow.)"""
-        for _ in range(3):
-            if not self.app.is_running:
-                return
-            done = asyncio.Event()
-            self.app.screen.call_after_refresh(done.set)
-            with suppress(TimeoutError):  # a screen that is closed meanwhile calls nobody
-                await asyncio.wait_for(done.wait(), 0.1)
+        """Until what was posted is handled, and drawn."""
+        if self.app.is_running:
+            await settled(self.pilot)
 
     async def press(self, *keys: str) -> str:
         for key in keys:
-            if len(key) == 1:
-                self.app.post_message(events.Key(_character_to_key(key), key))
-                read = asyncio.Event()
-                self.app.call_later(read.set)
-                await read.wait()
-            else:
-                await self.app._press_keys([key])
+            name = _character_to_key(key) if len(key) == 1 else key
+            self.app.post_message(events.Key(name, key if len(key) == 1 else CHARACTERS.get(key)))
+            read = asyncio.Event()
+            self.app.call_later(read.set)
+            await read.wait()
             if self.app.busy:  # what the next key means may hang on it
                 await self.settle()
         return await self.settle()

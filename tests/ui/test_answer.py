@@ -28,7 +28,7 @@ async def written(learner: Learner, words: str) -> AnswerPane:
     pane = learner.app.learner.panes["q1"]
     assert isinstance(pane, AnswerPane)
     pane.area.insert(words)
-    await learner.pilot.pause()
+    await learner.settle()
     return pane
 
 
@@ -155,7 +155,7 @@ async def test_an_edit_makes_the_self_check_an_earlier_one(box: Box80) -> None:
         pane = await written(learner, TEXTS["en"])
         await learner.press("r")
         pane.area.insert("x")
-        await learner.pilot.pause()
+        await learner.settle()
         assert "before your edit" in learner.text
         assert "y yes" not in learner.rows[-1]
         await learner.press("y")

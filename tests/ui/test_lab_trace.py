@@ -22,7 +22,7 @@ def said(learner: Learner) -> str:
 
 async def opened(learner: Learner) -> TraceView:
     await learner.app.learner.perform(commands.by_id("trace"))
-    await learner.pilot.pause()
+    await learner.settle()
     view = learner.app.learner.active
     assert isinstance(view, TraceView)
     return view
@@ -34,7 +34,7 @@ async def read(learner: Learner, path: Path) -> TraceView:
     await learner.press("enter")
     await learner.press(*str(path), "enter")
     await learner.app.workers.wait_for_complete()
-    await learner.pilot.pause()
+    await learner.settle()
     return view
 
 
@@ -75,7 +75,7 @@ async def test_a_folder_is_read_again_when_the_job_has_gone_on(box: Box80, tmp_p
         (tmp_path / "t.log").write_bytes(compiled("first") + compiled("second", frame_id=1))
         await learner.press("r")
         await learner.app.workers.wait_for_complete()
-        await learner.pilot.pause()
+        await learner.settle()
         assert "second" in learner.text
         assert view.job is not None
 

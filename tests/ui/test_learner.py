@@ -114,11 +114,14 @@ async def test_a_screen_too_small_only_leaves_and_nothing_is_lost(box: Box80) ->
         pane = await in_blank(learner)
         await learner.type("abc")
         await learner.pilot.resize_terminal(79, 24)
-        await learner.pilot.pause()
+        await learner.settle()
         assert "too small" in learner.text
+        learner.app.learner.draw_bars()  # as when what was typed is on the disk
+        await learner.settle()
+        assert "79x24 is too small" in learner.text
         await learner.press("x", "f5", "0")
         await learner.pilot.resize_terminal(100, 30)
-        await learner.pilot.pause()
+        await learner.settle()
         assert pane.area.blank_text == "abc"
         assert "too small" not in learner.text
         assert "return abc" in learner.text
@@ -160,7 +163,7 @@ async def test_themes_change_live(box: Box80, theme: str) -> None:
         await learner.press("n", "n", "n", "n")
         while learner.app.theme_name != theme:
             learner.app.learner.do_theme()
-        await learner.pilot.pause()
+        await learner.settle()
         assert "[!] fusion-speedup" in learner.text
         colours = {
             segment.style.color

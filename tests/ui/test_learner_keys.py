@@ -67,7 +67,7 @@ async def test_q_alone_only_hints(box: Box80) -> None:
 async def test_a_paste_outside_an_editor_says_where_to_paste(box: Box80) -> None:
     async with box.open() as learner:
         learner.app.screen.post_message(events.Paste("guarded"))
-        await learner.pilot.pause()
+        await learner.settle()
         assert "Press i first" in learner.text
 
 
@@ -75,7 +75,7 @@ async def test_every_command_has_words_in_both_languages_and_a_handler(box: Box8
     async with box.open() as learner:
         for tab in commands.TABS:
             await learner.app.learner.show_tab(tab)
-            await learner.pilot.pause()
+            await learner.settle()
         lab = learner.app.learner.panes["lab"]
         assert isinstance(lab, LabTab)
         for name in VIEWS:

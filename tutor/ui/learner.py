@@ -334,8 +334,7 @@ class LearnerScreen(ScreenKeys):
             self.body.display = not small
             self.tabs.display = self.keys.display = not small
         if small:
-            notice = self.tr("too_small", columns=event.size.width, rows=event.size.height)
-            self.top.set_parts([(notice, "strong")])
+            self.draw_bars()
             return
         if event.size != self._sized:
             self._sized = event.size

@@ -28,6 +28,7 @@ class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
     keys: KeyLine
     box: str
     folded: bool
+    too_small: bool
 
     @property
     @abstractmethod
@@ -40,7 +41,10 @@ class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
         return text(self.store.lang, f"ui.{key}", **args)
 
     def draw_bars(self) -> None:
-        width, lang = self.app.size.width, self.store.lang
+        (width, height), lang = self.app.size, self.store.lang
+        if self.too_small:
+            self.top.set_parts([(self.tr("too_small", columns=width, rows=height), "strong")])
+            return
         self.top.set_parts(bars.top(self.store, self.box or self.tr("box_looking"), width))
         now = "lesson" if self.reading and not self.wide else self.tab
         lead: list[Part] = []

@@ -20,8 +20,6 @@ from tutor.ui.widgets.bars import KeyLine
 class ScreenKeys(ScreenBars):
     """Runs a command on the active pane, else on the screen."""
 
-    too_small: bool
-
     BINDINGS = [
         Binding("escape", "escape", priority=True, show=False),
         *(Binding(key, f"hot('{command.id}')", priority=True, show=False) for key, command in commands.hot_keys()),
