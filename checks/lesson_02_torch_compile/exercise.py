@@ -66,8 +66,9 @@ _DTYPES = ("f16", "f32", "f64", "fp8", "i8", "i32", "i64", "bool")
 _DEVICES = ("cuda:0", "cuda:1", "cpu", "mps", "xpu", "meta")
 
 
-def probes(rng: random.Random, count: int = 14) -> tuple[Call, ...]:
-    """`count` well-formed calls, drawn anew for each run: some from anywhere and, where there is room, the near ones.
+def probes(rng: random.Random, count: int = 17) -> tuple[Call, ...]:
+    """`count` well-formed calls, drawn anew for each run: some from anywhere and, where there is room, the near and the
+    far ones.
 
     From anywhere: ranks 0 to 5 in turn, dims as set, list and tuple in turn. Ranks 3 and 5 repeat one size and mark
     some dims but not all, so that replacing by value shows. Sizes 0 and 1 are common. dtype and device are in turn
@@ -76,12 +77,14 @@ def probes(rng: random.Random, count: int = 14) -> tuple[Call, ...]:
     Near: a given input with one thing changed that belongs to its key. An answer that is written down for a part of
     what was given meets the rest.
 
+    Far: as far as an edge input may go, in each respect. An answer cannot be right for inputs of the usual size alone.
+
     None is out of range: there the locked lines raise before the blank is reached.
     """
-    near = _near(rng) if count >= 14 else ()
-    ranks = [index % 6 for index in range(count - len(near))]
+    more = _near(rng) + _far(rng) if count >= 17 else ()
+    ranks = [index % 6 for index in range(count - len(more))]
     rng.shuffle(ranks)
-    return tuple(_probe(rng, rank, index) for index, rank in enumerate(ranks)) + near
+    return tuple(_probe(rng, rank, index) for index, rank in enumerate(ranks)) + more
 
 
 def _probe(rng: random.Random, rank: int, index: int) -> Call:
@@ -112,6 +115,22 @@ def _near(rng: random.Random) -> tuple[Call, ...]:
         other = (*shape[:-1], size) if len(near) == 3 else rng.choice([(*shape, size), shape[:-1]])
         near.append(Call((other, dims, dtype, device)))
     return tuple(near)
+
+
+def _far(rng: random.Random) -> tuple[Call, ...]:
+    """Many dims, sizes that neither 32 bits nor a float hold, dims as a frozenset, long names; repeated dims and names
+    that are empty; names with spaces and letters that are not ASCII."""
+    rank = rng.randint(8, RANK_MAX)
+    sizes = [rng.randrange(1, 1 << rng.randint(1, 63), 2) for _ in range(rank - 1)] + [SIZE_MAX - 2 * rng.randrange(99)]
+    dims = frozenset(rng.sample(range(rank - 1), rng.randint(1, 6)))
+    names = ["".join(rng.choices("abcXYZ0189._:-", k=NAME_MAX)) for _ in range(2)]
+    repeated = [rng.randrange(3) for _ in range(4)]
+    spaced = [f" {rng.choice('Éßд你')}{rng.randrange(10**6)} {rng.choice('aB')} " for _ in range(2)]
+    return (
+        Call((tuple(sizes), dims, *names)),
+        Call((tuple(rng.randint(0, 1 << 40) for _ in range(3)), repeated, "", "")),
+        Call((tuple(rng.randint(2, 9999) for _ in range(3)), (rng.randrange(3),), *spaced)),
+    )
 
 
 # --- the form of an edge input ----------------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tutor.exercise.judging import PROBES
 from tutor.language import LANGS
 from tutor.lesson import catalog
 from tutor.model import Message
@@ -81,8 +83,8 @@ def test_probes_are_well_formed_in_range_and_of_every_kind(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_eight_of_fourteen_probes_change_one_thing_about_a_given_input(seed: int) -> None:
-    probes = EXERCISE.probes(random.Random(seed), 14)
+def test_eight_of_the_probes_change_one_thing_about_a_given_input(seed: int) -> None:
+    probes = EXERCISE.probes(random.Random(seed), PROBES)[:14]
     keys = [EXERCISE.reference(*given.args) for given in EXERCISE.given]
     changed = []
     for probe in probes[6:]:
@@ -95,6 +97,39 @@ def test_eight_of_fourteen_probes_change_one_thing_about_a_given_input(seed: int
     assert {len(probe.args[0]) for probe in probes[:6]} == set(range(6))
     words = [probe.args[2] for probe in probes[:6]]
     assert sum(word != word.lower() for word in words) == 3
+
+
+#: Right for inputs of the usual size and wrong further out, where an edge input may still go.
+NARROW: dict[str, Callable[[Any, Any, str, str], Any]] = {
+    "five dims": lambda key, _dims, dtype, device: (key[:5], dtype, device),
+    "sizes of four digits": lambda key, _dims, dtype, device: (_sizes(key, lambda n: min(n, 9999)), dtype, device),
+    "sizes of 32 bits": lambda key, _dims, dtype, device: (_sizes(key, lambda n: n & 0xFFFFFFFF), dtype, device),
+    "sizes as floats": lambda key, _dims, dtype, device: (_sizes(key, lambda n: int(float(n))), dtype, device),
+    "short dtypes": lambda key, _dims, dtype, device: (key, dtype[:12], device),
+    "short devices": lambda key, _dims, dtype, device: (key, dtype, device[:12]),
+    "a dtype by default": lambda key, _dims, dtype, device: (key, dtype or "bf16", device),
+    "a device by default": lambda key, _dims, dtype, device: (key, dtype, device or "cuda"),
+    "one word": lambda key, _dims, dtype, device: (key, (dtype.split() or [dtype])[0], device),
+    "stripped": lambda key, _dims, dtype, device: (key, dtype, device.strip()),
+    "ASCII": lambda key, _dims, dtype, device: (key, dtype if dtype.isascii() else "", device),
+    "no frozenset": lambda key, dims, dtype, device: type(dims) is not frozenset and (key, dtype, device),
+    "no dim twice": lambda key, dims, dtype, device: len(dims) == len(set(dims)) and (key, dtype, device),
+}
+
+
+def _sizes(key: Any, of: Callable[[int], int]) -> Any:
+    return tuple(size if size == "*" else of(size) for size in key)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("name", NARROW)
+def test_what_is_right_for_usual_inputs_alone_meets_a_far_one(name: str, seed: int) -> None:
+    wrong = 0
+    for probe in EXERCISE.probes(random.Random(seed), PROBES):
+        assert EXERCISE.malformed(probe.args) is None
+        right: Any = EXERCISE.reference(*probe.args)
+        wrong += NARROW[name](right[0], probe.args[1], *right[1:]) != right
+    assert wrong > 0
 
 
 GOOD = ((2, 128), {0}, "bf16", "cuda")

@@ -20,8 +20,8 @@ from tutor.sandbox import Outcome, Result, Returned, Sandbox, Template
 from tutor.strings import say
 
 #: Inputs drawn anew for each check. Six from anywhere kill every answer that is written down as a whole, eight near the
-#: given inputs one that is written down for a part of what was given.
-PROBES = 14
+#: given inputs one that is written down for a part of what was given, three far from them one for usual inputs alone.
+PROBES = 17
 
 #: Edge inputs that one check looks at.
 EDGES_MAX = 64
