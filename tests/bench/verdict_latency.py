@@ -35,7 +35,7 @@ def measure(rounds: int, columns: int, rows: int) -> dict[str, object]:
         with Terminal(argv, columns=columns, rows=rows, env=env) as t:
             t.wait(lambda s: "Enter start" in s.text)
             t.press("enter")
-            t.wait(lambda s: "Enter open" in s.text)
+            t.wait(lambda s: "n next" in s.text)
             t.press("1")
             t.wait(lambda s: "Enter edit" in s.text)
             t.press("enter")

@@ -42,7 +42,7 @@ def begun(terminal: Terminal) -> Terminal:
     """Past the welcome, in the lesson."""
     terminal.wait(lambda s: "Enter start" in s.text)
     terminal.press("enter")
-    terminal.wait(lambda s: "Enter open" in s.text)
+    terminal.wait(lambda s: "n next" in s.text)
     return terminal
 
 
