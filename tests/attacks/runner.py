@@ -45,10 +45,11 @@ def substitute(value: Any, marks: dict[str, str]) -> Any:
 class Ground:
     """A fresh folder with things to steal, change and connect to."""
 
-    def __init__(self, secret: str) -> None:
+    def __init__(self, secret: str, calls: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="attack-"))
         self.mark = "m" + secrets.token_hex(8)
         self.secret = secret
+        self.calls = calls
         (self.folder / "home/.ssh").mkdir(parents=True)
         (self.folder / "tmp").mkdir()
         (self.folder / "home/.ssh/id_ed25519").write_text(secret)
@@ -88,6 +89,7 @@ class Ground:
             "@MARK@": self.mark,
             "@PORT@": str(self.port),
             "@HOST@": platform.node(),
+            "@CALLS@": str(self.calls),
         }
 
     @staticmethod
@@ -186,8 +188,10 @@ def descendants(pid: int) -> set[int]:
 
 def try_attacks(judge: Any, secret: str, attacks: Iterator[dict[str, Any]], tell: Any) -> None:
     """Attack after attack, until another thread has taken the last one."""
+    from tutor.exercise.judging import PROBES
+
     for attack in attacks:
-        ground = Ground(secret)
+        ground = Ground(secret, len(judge.exercise.given) + PROBES)
         expr = substitute(attack["expr"], ground.marks)
         if "repeat" in attack:
             text, times = attack["repeat"]

@@ -137,7 +137,7 @@ def test_every_kind_has_a_harmless_twin() -> None:
 def test_the_canaries_see_what_they_are_for() -> None:
     """Each canary is touched here by hand, and says so: a canary that is blind would make every attack look beaten."""
     runner = _runner()
-    ground = runner.Ground("a secret")
+    ground = runner.Ground("a secret", calls=2)
 
     def bitten(**canary: Any) -> list[str]:
         return list(runner.bites(canary, ground, "shown: a secret", 2.0))
