@@ -230,7 +230,8 @@ async def test_a_save_that_the_gradebook_cannot_take_is_sent_again(room: Room, m
 
             patch.setattr(Scores, "give", refuse)
             text = await window.press("enter")
-            assert "was not saved: The disk of book is full" in text
+            assert "is not saved yet: what you gave is kept and sent again" in " ".join(text.split())
+            assert "The disk of book is full" in " ".join(text.split())
             assert "1 not saved" in text
             window.app.saving.send_again()
             assert "1 not saved" in await window.settle()

@@ -1,22 +1,20 @@
-"""What comes back from a class, and what a learner has kept: read as if it meant harm, refused in one sentence."""
+"""What comes back from a class: read as if it meant harm, refused in one sentence."""
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tutor.classroom import asking, exchange, feedback_text, handed_in, returned, submission
-from tutor.classroom.exchange import ClassFolder, ExchangeError, Receipt
+from tests.unit.class_of_one import BODY, Class, lesson, nothing_there, room, sealed
+from tutor.classroom import exchange, feedback_text, returned, submission
+from tutor.classroom.exchange import ExchangeError
 from tutor.language import LANGS
 from tutor.learner.progress import Event, Progress, apply
 from tutor.lesson import catalog
@@ -24,66 +22,7 @@ from tutor.model import Lesson
 from tutor.strings import say
 from tutor.ui.views.feedback import feedback_lines
 
-ONE = {"points": 1, "of": 2, "veto": "guess", "comment": "see line 2", "at": "2026-12-01T00:00:00Z"}
-OWN = {"own1": {"zh": "日志", "en": "the log"}}
-BODY: dict[str, Any] = {
-    "kind": returned.KIND,
-    "schema": 1,
-    "class": "",
-    "lesson": "lesson_02_torch_compile",
-    "submission": "",
-    "final": False,
-    "total": None,
-    "machine": {"normal": 2, "edge": 0},
-    "questions": {
-        "q1": {**ONE, "slots": {"phase": True, "own1": True}, "labels": OWN},
-        "q2": {"points": None, "of": 2},
-    },
-}
-
-
-class Class(NamedTuple):
-    """A class to which one learner has handed in once; `state` is what the learner keeps of it."""
-
-    folder: ClassFolder
-    state: Path
-    receipt: Receipt
-
-    @property
-    def place(self) -> Path:
-        return self.folder.feedback / f"{self.receipt.reply}.json"
-
-    def body(self) -> dict[str, Any]:
-        return {**copy.deepcopy(BODY), "class": self.folder.id, "submission": self.receipt.sha256}
-
-    def write(self, body: dict[str, Any]) -> None:
-        self.place.write_bytes(submission.canonical(sealed(body)))
-
-
-def sealed(body: Any) -> dict[str, Any]:
-    return {"body": body, "sha256": hashlib.sha256(submission.canonical(body)).hexdigest()}
-
-
-@pytest.fixture(scope="module")
-def lesson() -> Lesson:
-    return catalog.load()
-
-
-@pytest.fixture(scope="module")
-def room(lesson: Lesson) -> Iterator[Class]:
-    with tempfile.TemporaryDirectory() as name:
-        folder, _ = exchange.create(Path(name) / "class", lesson.id)
-        state = Path(name) / "state" / lesson.id
-        receipt, _ = handed_in.submit(Progress(), lesson, state, folder)
-        yield Class(folder, state, receipt)
-
-
-@pytest.fixture(autouse=True)
-def nothing_there(room: Class) -> Iterator[None]:
-    yield
-    if room.place.is_dir() and not room.place.is_symlink():
-        room.place.rmdir()
-    room.place.unlink(missing_ok=True)
+__all__ = ["lesson", "nothing_there", "room"]
 
 
 def refused(room: Class) -> str:
@@ -323,88 +262,3 @@ def test_feedback_of_an_earlier_lesson_keeps_its_own_names(room: Class, lesson: 
     assert words.count("a-slot-of-last-year") == 2
     assert {"the log", "own1"} < set(words)
     assert any(row.startswith("q9: 1/2") for row in words)
-
-
-# --- what the learner keeps -------------------------------------------------------------------------------------------
-
-RECEIPTS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "no object": lambda _: [],
-    "a field that is gone": lambda table: {key: value for key, value in table.items() if key != "reply"},
-    "a number that is a text": lambda table: {**table, "number": "1"},
-    "a number that is a truth": lambda table: {**table, "number": True},
-    "a folder that is a number": lambda table: {**table, "folder": 1},
-    "a folder with a NUL": lambda table: {**table, "folder": "/x\0y"},
-    "a reply that leads elsewhere": lambda table: {**table, "reply": "../../../etc/passwd"},
-    "a file that leads elsewhere": lambda table: {**table, "file": "../../private/class.toml"},
-    "a hash that is none": lambda table: {**table, "sha256": "x"},
-}
-
-
-@pytest.mark.parametrize("change", RECEIPTS.values(), ids=RECEIPTS)
-@pytest.mark.parametrize("kind", ["receipt", "sending"])
-def test_a_receipt_that_was_edited_hides_no_other(
-    room: Class, tmp_path: Path, lesson: Lesson, kind: str, change: Callable[[dict[str, Any]], Any]
-) -> None:
-    first, _ = handed_in.submit(Progress(), lesson, tmp_path, room.folder)
-    second, _ = handed_in.submit(Progress(), lesson, tmp_path, room.folder)
-    kept = tmp_path / "handed-in"
-    (kept / "0002.receipt.json").unlink()
-    (kept / f"0002.{kind}.json").write_text(json.dumps(change(second.to_data())))
-    found = handed_in.kept_in(tmp_path)
-    assert (found.receipts, found.damaged) == ([first], [kept / f"0002.{kind}.json"])
-    assert "0002" in say("en", found.notices[0])
-    third, _ = handed_in.submit(Progress(), lesson, tmp_path, room.folder)
-    assert third.number == 3, "no copy of an earlier hand-in is written over"
-
-
-@pytest.mark.parametrize("make", ["pipe", "folder", "link", "deep", "huge", "bytes"])
-def test_a_receipt_or_note_that_is_no_file_of_ours(room: Class, tmp_path: Path, lesson: Lesson, make: str) -> None:
-    first, _ = handed_in.submit(Progress(), lesson, tmp_path, room.folder)
-    contents = {"deep": b"[" * 9_000, "huge": b" " * 99_000, "bytes": bytes(range(256))}
-    for name in ("0002.receipt.json", "0001.q1.asking", "0001.q1.asked"):
-        path = tmp_path / "handed-in" / name
-        if make == "pipe":
-            os.mkfifo(path)
-        elif make == "folder":
-            path.mkdir()
-        elif make == "link":
-            path.symlink_to("/etc/passwd")
-        else:
-            path.write_bytes(contents[make])
-    assert handed_in.kept_in(tmp_path).receipts == [first]
-    assert len(handed_in.kept_in(tmp_path).damaged) == 1
-    assert handed_in.asked(tmp_path, first) == {"q1"}
-
-
-def test_a_hand_in_that_the_journal_does_not_know_is_noted(room: Class, tmp_path: Path, lesson: Lesson) -> None:
-    """Killed after the file was in the inbox and before the journal heard of it."""
-    receipt, _ = handed_in.submit(Progress(), lesson, tmp_path, room.folder)
-    progress = Progress()
-    events = list(returned.look(tmp_path).events(progress))
-    assert events == [("handed_in", {"number": 1, "sha256": receipt.sha256})]
-    apply(progress, Event("s-1", "2026-12-01T00:00:00Z", *events[0]))
-    assert progress.handed_in == 1
-    assert Progress.from_data(json.loads(json.dumps(progress.to_data()))).handed_in == 1
-    assert list(returned.look(tmp_path).events(progress)) == []
-
-
-# --- asking to look again ---------------------------------------------------------------------------------------------
-
-
-def test_a_question_is_asked_about_once_whatever_two_windows_think(room: Class, lesson: Lesson) -> None:
-    room.write(room.body())
-    came = returned.look(room.state)
-    found = came.to_ask("q1")
-    before = len(list(room.folder.inbox.iterdir()))
-    assert asking.ask(room.state, found, lesson, "q1", "see line 2") == []
-    with pytest.raises(ExchangeError) as caught:
-        asking.ask(room.state, found, lesson, "q1", "from another window")
-    assert caught.value.message.key == "handin.ask-twice"
-    assert len(list(room.folder.inbox.iterdir())) == before + 1
-    for question, key in (("q1", "ask-twice"), ("q2", "ask-no-score"), ("q9", "ask-no-score")):
-        with pytest.raises(ExchangeError) as caught:
-            returned.look(room.state).to_ask(question)
-        assert caught.value.message.key == f"handin.{key}"
-    with pytest.raises(ExchangeError) as caught:
-        found._replace(newest=2).check_again("q1")
-    assert caught.value.message.key == "handin.ask-old"

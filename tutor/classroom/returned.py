@@ -99,12 +99,22 @@ def look(state: Path) -> CameBack:
 
 
 def find(receipts: Sequence[Receipt]) -> Feedback | None:
-    """The feedback to the newest hand-in that has any, None as long as none has. Raises ExchangeError: the class folder
-    is gone or another one, or what is there is no feedback of the instructor's to that hand-in."""
+    """The feedback to the newest hand-in that has any, None as long as none has. It is looked for where its class was
+    last handed in to: folders are moved. Raises ExchangeError: the folder of the newest hand-in is gone or another one,
+    or what is there is no feedback of the instructor's to that hand-in."""
+    newest, opened = receipts[-1:], dict[str, ClassFolder | None]()
     for receipt in reversed(receipts):
-        folder = ClassFolder.open(Path(receipt.folder))
-        if folder.id != receipt.class_id:
-            raise ExchangeError("handin.other-class", path=receipt.folder)
+        if receipt.class_id not in opened:
+            try:
+                opened[receipt.class_id] = _open(receipt)
+            except ExchangeError:
+                if receipt in newest:
+                    raise
+                opened[receipt.class_id] = None  # an older class than the one that counts: nothing comes from there
+        folder = opened[receipt.class_id]
+        if folder is None:
+            continue
+        receipt = receipt._replace(folder=str(folder.path))
         body = _fetch(folder, receipt)
         if body is not None:
             try:
@@ -112,6 +122,19 @@ def find(receipts: Sequence[Receipt]) -> Feedback | None:
             except (KeyError, TypeError, ValueError):
                 raise ExchangeError("class.feedback-damaged", path=str(_path(folder, receipt))) from None
     return None
+
+
+def _open(receipt: Receipt) -> ClassFolder:
+    """Raises ExchangeError, in a learner's words."""
+    try:
+        folder = ClassFolder.open(Path(receipt.folder))
+    except ExchangeError as error:
+        if error.message.key == "class.no-class":
+            raise ExchangeError("handin.class-gone", path=receipt.folder) from None
+        raise
+    if folder.id != receipt.class_id:
+        raise ExchangeError("handin.other-class", path=receipt.folder)
+    return folder
 
 
 def _path(folder: ClassFolder, receipt: Receipt) -> Path:

@@ -22,7 +22,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:
         raise Stop("review.no-dir")
     with saying_why():
         folder = ClassFolder.open(Path(args.dir))
-    if not os.access(folder.private, os.R_OK | os.W_OK | os.X_OK):
+    if not os.access(folder.private, os.R_OK | os.X_OK):
         raise Stop("review.folder-not-yours", path=str(folder.path), owner=login_of(folder.owner))
     trouble = terminal.preflight(sys.stdin, sys.stdout, sys.stderr, os.environ)
     if trouble is not None:
