@@ -22,6 +22,7 @@ from tutor.strings import say, text
 from tutor.ui import escape
 from tutor.ui.box import Box, look, remember, remembered
 from tutor.ui.checker import Checker
+from tutor.ui.fault import FaultApp
 from tutor.ui.frame_diff import FrameDiffApp
 from tutor.ui.key_order import KeyOrderApp
 from tutor.ui.learner import LearnerScreen
@@ -39,7 +40,7 @@ SLOW_S = 0.4
 WARM_AFTER_S = 0.15
 
 
-class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
+class TutorApp(Overlays, KeyOrderApp[None], FaultApp[None], FrameDiffApp[None]):
     """One learner, one lesson."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -229,9 +230,14 @@ class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
         self.ask(question, self._end)
 
     def _end(self) -> None:
+        self.close()
+        self.exit()
+
+    def close(self) -> None:
+        """Write what waits, end what runs."""
+        self.store.flush()
         self.close_lab()
         self.checker.close()
-        self.exit()
 
     def close_lab(self) -> None:
         if "lab" in self.__dict__:
@@ -261,13 +267,16 @@ class TutorApp(Overlays, KeyOrderApp[None], FrameDiffApp[None]):
 
 
 def run(context: Context) -> int:
-    """Show the learner's screen until it is left. Raises StateError and Stop before anything is drawn."""
+    """Show the learner's screen until it is left. Raises StateError and Stop before anything is drawn, and a fault of
+    the screen's own when it is closed again and what was typed is kept."""
     escape.install()
     store = Store(context.lesson, context.journal, context.lang)
     app = TutorApp(context, store, context.journal.claim_session())
     try:
         app.run(mouse=context.mouse)
+        app.raise_fault()
     finally:
+        app.close()
         try:
             context.journal.close()
         except StateError as error:

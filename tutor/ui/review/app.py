@@ -32,6 +32,7 @@ from tutor.literals import safe_text
 from tutor.model import Lesson, Message
 from tutor.strings import text
 from tutor.ui import escape
+from tutor.ui.fault import FaultApp
 from tutor.ui.frame_diff import FrameDiffApp
 from tutor.ui.key_order import KeyOrderApp
 from tutor.ui.review.base import ReviewBase
@@ -48,7 +49,7 @@ Result = TypeVar("Result")
 PATIENCE_S = 40.0
 
 
-class ReviewApp(KeyOrderApp[None], FrameDiffApp[None]):
+class ReviewApp(KeyOrderApp[None], FaultApp[None], FrameDiffApp[None]):
     """`grader` is who gives points, `holder` names this sitting: one grader may have two windows."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -315,6 +316,7 @@ def run(folder: ClassFolder, book: Gradebook, lesson: Lesson, context: Context) 
     app = ReviewApp(folder, book, lesson, context)
     try:
         app.run(mouse=context.mouse)
+        app.raise_fault()
     finally:
         app.close()
     return app.return_code or 0
