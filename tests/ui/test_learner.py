@@ -172,3 +172,49 @@ async def test_themes_change_live(box: Box80, theme: str) -> None:
             if segment.style is not None and segment.style.color is not None and not segment.style.color.is_default
         }
         assert bool(colours) == (theme != "mono")
+
+
+# --- what the rows around the pane say --------------------------------------------------------------------------------
+
+
+async def test_the_title_says_how_much_of_a_step_is_below(box: Box80) -> None:
+    async with box.open() as learner:
+        body = learner.app.learner.lesson.body
+        below = len(body.lines) - body.size.height
+        assert below > 1
+        assert f"{below} more rows below" in learner.rows[2]
+        assert f"{below - 1} more rows below" in (await learner.press("j")).split("\n")[2]
+        await learner.press("G")
+        assert "below" not in learner.rows[2]
+        await learner.press("t", "g")
+        assert "下面还有" in learner.rows[2]
+
+
+async def test_the_key_line_offers_enter_where_a_claim_is_chosen(box: Box80) -> None:
+    async with box.open() as learner:
+        await learner.press("n", "n")
+        assert not learner.rows[-1].startswith("Enter")
+        await learner.press("m")
+        assert learner.rows[-1].startswith("Enter open")
+
+
+async def test_a_hint_goes_with_the_next_command(box: Box80) -> None:
+    async with box.open() as learner:
+        await learner.press("enter")
+        assert "Press m" in learner.rows[-2]
+        await learner.press("j")
+        assert "Press m" in learner.rows[-2]
+        await learner.press("n")
+        assert not learner.rows[-2].strip()
+
+
+async def test_code_in_questions_and_claims_is_shown_without_its_marks(box: Box80) -> None:
+    async with box.open() as learner:
+        await learner.press("5")
+        assert "You set dynamic=True." in learner.text
+        for claim in learner.store.lesson.claims.values():
+            learner.app.show_claim(claim, learner.app.learner.lesson.state())
+            await learner.settle()
+            assert claim.id in learner.text
+            assert "`" not in learner.text
+            await learner.press("escape")

@@ -202,3 +202,22 @@ async def test_a_deleted_edge_input_comes_back(box: Box80) -> None:
         assert not learner.store.progress.edges
         await learner.press("u")
         assert [edge.line for edge in learner.store.progress.edges.values()] == ["guard_key(1)"]
+
+
+async def test_an_edit_takes_the_verdict_of_the_text_before_off_the_message_row(box: Box80) -> None:
+    async with box.open() as learner:
+        await in_blank(learner)
+        await learner.type("shape")
+        await learner.check()
+        assert learner.rows[-2].startswith("FAIL")
+        await learner.type("s")
+        assert not learner.rows[-2].strip()
+
+
+async def test_a_whole_call_in_the_field_that_begins_with_it_is_that_call(box: Box80) -> None:
+    call = 'guard_key((), set(), "bf16", "cuda")'
+    async with box.open() as learner:
+        await learner.press("2", "a")
+        await learner.type(call)
+        await learner.press("escape")
+        assert [edge.line for edge in learner.store.progress.edges.values()] == [call]

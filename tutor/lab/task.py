@@ -12,7 +12,7 @@ TASKS = Path(__file__).with_name("tasks")
 #: How long each usually takes on two processors, torch imported, in seconds (low, high); the name each goes by.
 _KNOWN: dict[str, tuple[tuple[float, float], Bilingual]] = {
     "requests": ((0.5, 4.0), Bilingual("请求实验", "The request lab")),
-    "breaks": ((0.5, 4.0), Bilingual("断点实验", "The break lab")),
+    "breaks": ((0.5, 4.0), Bilingual("断图实验", "The break lab")),
     "layers": ((4.0, 60.0), Bilingual("三层代码", "Three layers of code")),
     "file": ((0.5, 30.0), Bilingual("你的文件", "Your file")),
     "fused": ((2.0, 60.0), Bilingual("你的融合 kernel", "Your fused kernel")),

@@ -29,6 +29,8 @@ class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
     box: str
     folded: bool
     too_small: bool
+    _passing = False
+    """Whether the message row holds a hint that the next command takes away."""
 
     @property
     @abstractmethod
@@ -49,7 +51,8 @@ class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
         now = "lesson" if self.reading and not self.wide else self.tab
         lead: list[Part] = []
         if self.wide and not self.folded and self.lesson.styles.width is not None:
-            lead = bars.step_lead(self.lesson.title(), int(self.lesson.styles.width.value), chosen=self.reading)
+            room = int(self.lesson.styles.width.value)
+            lead = bars.step_lead([*self.lesson.title(), *self.lesson.below()], room, chosen=self.reading)
         parts, self.tabs.marks = bars.tabs(lang, now, lead)
         self.tabs.set_parts(parts)
         self.keys.set_keys(list(self._keys_now()))
@@ -63,7 +66,7 @@ class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
             yield Key("open", f"Enter {self.tr('do_open')}")
         elif self.focused is self.keys:
             yield Key("inside", f"Enter {self.tr('do_inside')}")
-        else:
+        elif self.active.can("act"):
             yield Key("act", f"Enter {self.active.act_words()}")
         for command in commands.COMMANDS:
             wanted = command.editing if editing else command.line
@@ -80,7 +83,9 @@ class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
         return Key(command.id, f"{commands.key_label(command, editing=editing)} {self.tr(words)}")
 
     def say(self, words: str | Message, role: Role = "plain") -> None:
-        """One sentence on the message row, which grows for a long one; it stays until the next one."""
+        """One sentence on the message row, which grows for a long one; it stays until the next one. A plain one, a hint
+        for the moment, also goes when the next command begins."""
+        self._passing = bool(words) and role == "plain"
         shown = words if isinstance(words, str) else say(self.store.lang, words)
         lines = wrap([(shown, role)], self.app.size.width - 1)[:MESSAGE_ROWS]
         if self.message.styles.height is None or self.message.styles.height.value != len(lines):

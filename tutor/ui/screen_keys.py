@@ -76,6 +76,8 @@ class ScreenKeys(ScreenBars):
         if command.writes and self.store.journal.read_only is not None:
             self.say(self.store.journal.read_only, "caution")
             return True
+        if self._passing and command.id not in ("down", "up"):
+            self.say("")
         for target in (self.active, self):
             method = getattr(target, f"do_{command.id}", None)
             if method is None:

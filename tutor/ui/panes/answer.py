@@ -13,6 +13,7 @@ from tutor.ui.panes.answer_draft import AnswerDraft
 from tutor.ui.panes.answer_page import ANSWER_MAX
 from tutor.ui.views import answer as check_view
 from tutor.ui.views import committed as committed_view
+from tutor.ui.views.lesson import prose
 from tutor.ui.widgets.fields import Prose
 
 #: The self-check leaves at least so many rows to the answer.
@@ -47,7 +48,7 @@ class AnswerPane(AnswerDraft, AnswerCommitted):
         self._arrange()
         self.draw_title()
         lang, width = self.store.lang, max(20, self.size.width - 1)
-        asked = wrap([(self.question.text.get(lang), "strong")], width)
+        asked = wrap(prose(self.question.text.get(lang), "strong"), width)
         change = (
             next((one for one in self.store.lesson.rubric.changes if one.id == self.answer.change), None)
             if (self.mode == "arguing")

@@ -45,6 +45,7 @@ class AnswerPage(Pane):
         self.again = Prose(store.draft(self.again_name), soft_wrap=True, limit=KEPT_MAX)
         self.check = LinesView(theme)
         self.page = LinesView(theme)
+        self.page.after_move = self.draw_title
         self.checked: check_view.Checked | None = None
         self.arguing = False
 
@@ -88,6 +89,9 @@ class AnswerPage(Pane):
     def view(self) -> LinesView:
         """What the cursor of lines is in."""
         return self.page if self.mode == "committed" else self.check
+
+    def scrolled(self) -> LinesView | None:
+        return self.page if self.mode == "committed" else None
 
     def at(self, key: str, /, **args: str | int | float) -> str:
         return text(self.store.lang, f"answer.{key}", **args)

@@ -126,7 +126,17 @@ class Pane(Widget):
 
     def draw_title(self) -> None:
         mark: Part = ("> " if self.active else "  ", "strong")
-        self.head.set_parts([mark, *self.title()])
+        self.head.set_parts([mark, *self.title(), *self.below()])
+
+    def below(self) -> list[Part]:
+        """What the title says of rows that are not seen: without a word of them nobody looks for more."""
+        view = self.scrolled()
+        rows = view.rows_below if view is not None else 0
+        return [("  " + self.tr("rows_below", rows=rows), "muted")] if rows else []
+
+    def scrolled(self) -> LinesView | None:
+        """The view that fills the pane, None when none does."""
+        return None
 
     def set_theme(self, theme: ThemeName) -> None:
         self.theme_name = theme
@@ -159,6 +169,10 @@ class ListPane(Pane):
         super().__init__(store, theme, id=id)
         self.body = LinesView(theme)
         self.body.before_paint = self.refill
+        self.body.after_move = self.draw_title
+
+    def scrolled(self) -> LinesView:
+        return self.body
 
     def content(self) -> ComposeResult:
         yield self.body

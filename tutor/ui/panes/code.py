@@ -41,6 +41,7 @@ class CodePane(Pane):
         self.verdict.before_paint = self.refill
         self.judging = False
         self._height = 1
+        self._stale = False
 
     def content(self) -> ComposeResult:
         yield self.area
@@ -80,6 +81,7 @@ class CodePane(Pane):
         self.draw_title()
         width = max(20, self.size.width - 1)
         report = self.report()
+        self._stale = report is not None and not self.store.progress.verdict_is_of(self.area.blank_text)
         if self.judging:
             lines = wrap([(self.tr("judging"), "plain")], width)
         elif report is None:
@@ -87,8 +89,7 @@ class CodePane(Pane):
         else:
             from tutor.ui.views.verdict import verdict_lines
 
-            stale = not self.store.progress.verdict_is_of(self.area.blank_text)
-            lines = verdict_lines(self.store.lesson, report, self.store.lang, width, stale=stale)
+            lines = verdict_lines(self.store.lesson, report, self.store.lang, width, stale=self._stale)
         room = max(1, self.size.height - 1 - CODE_ROWS)
         height = min(len(lines), room)
         if height != self._height:
@@ -110,7 +111,10 @@ class CodePane(Pane):
     def _typed(self) -> None:
         self.keep()
         if self.store.progress.last_check is not None:
+            stale = self._stale
             self.refill()
+            if self._stale and not stale:
+                self.say("")  # The verdict on the message row is of the text before, too.
         self.changed()
 
     @on(Prose.TooLong)

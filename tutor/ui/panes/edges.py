@@ -126,10 +126,11 @@ class EdgePane(ListPane):
     def keep(self) -> None:
         if not self.form.display:
             return
-        line = joined(self.fields["call"].value, self.fields["predict"].value)
+        function = self.store.lesson.exercise.function
+        line = joined(self.fields["call"].value, self.fields["predict"].value, function)
         reason = self.fields["why"].value
         edge = self.store.progress.edges.get(self.chosen)
-        if edge is None and line == f"{self.store.lesson.exercise.function}(" and not reason:
+        if edge is None and line == f"{function}(" and not reason:
             return
         if edge is None or (edge.line, edge.why) != (line, reason):
             self.store.keep_edge(self.chosen, line, reason)

@@ -86,6 +86,8 @@ class LessonPane(ListPane):
     # --- commands ----------------------------------------------------------------------------------------------------
 
     def can(self, command: str) -> bool:
+        if command == "act":
+            return self.body.item.startswith("claim:")
         if command == "mark":
             return any(row.item.startswith("claim:") for row in self.body.lines)
         if command == "figure":

@@ -127,7 +127,8 @@ def cited(progress: Progress, words: str, lang: Lang, width: int) -> list[Line]:
         record = evidence.record
         source = text(lang, "ui.evidence_here" if record["source"] == "measured" else "ui.evidence_recorded", id=name)
         verdicts = ", ".join(f"{claim} {text(lang, f'ui.verdict_{v}')}" for claim, v in dict(record["claims"]).items())
-        shown = safe_text(f"{record.get('demo', '')}: {verdicts}", 200)
+        demo = str(record.get("demo", ""))
+        shown = safe_text(f"{demo}: {verdicts}" if verdicts else demo, 200)
         out.append(line((source, "measured" if record["source"] == "measured" else "recorded"), " " + shown,
                         item=f"cite:{name}"))  # fmt: skip
     return out

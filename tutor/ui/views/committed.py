@@ -17,6 +17,7 @@ from tutor.model import Lesson
 from tutor.rubric.model import Rubric, RubricQuestion
 from tutor.strings import text
 from tutor.ui.views.answer import cited, quoted
+from tutor.ui.views.lesson import prose
 
 #: From this width on, the reference stands beside the answer.
 BESIDE = 100
@@ -50,7 +51,8 @@ def committed_lines(
     mine += cited(progress, answer.commit.text if answer.commit else "", lang, left)
     theirs = [line((text(lang, "answer.reference"), "title"))]
     words = text(lang, "answer.reference-absent") if reference is None else reference
-    theirs += _prose(words, right)
+    for row in words.strip().split("\n"):
+        theirs += wrap(prose(safe_text(row, 16_000)), right) if row.strip() else [BLANK]
     if not beside:
         return [*own, BLANK, *mine, BLANK, *theirs]
     return _columns([*own, BLANK, *mine], theirs, left)

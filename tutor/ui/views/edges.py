@@ -25,9 +25,12 @@ def halves(row: str) -> tuple[str, str]:
     return row, ""
 
 
-def joined(call: str, prediction: str) -> str:
-    """A line in the lesson's notation from what stands in the two fields."""
+def joined(call: str, prediction: str, function: str) -> str:
+    """A line in the lesson's notation from what stands in the two fields. A whole call that was written behind the
+    `function(` that the field begins with is that call."""
     call, prediction = call.strip(), prediction.strip()
+    if call.startswith(f"{function}({function}("):
+        call = call.removeprefix(f"{function}(")
     if not prediction:
         return call
     if prediction.startswith("raises "):

@@ -81,6 +81,11 @@ def _inline(found: tuple[lesson_text.Span, ...]) -> list[Part]:
     return [(span.text, roles[span.kind]) for span in found]
 
 
+def prose(words: str, plain: Role = "plain") -> list[Part]:
+    """A sentence of the lesson's files with its code and emphasis as parts, `plain` for the rest."""
+    return [(part, plain if role == "plain" else role) for part, role in _inline(lesson_text.spans(words))]
+
+
 def claim_line(claim: Claim, lang: Lang, width: int, state: LessonState) -> Line:
     """`[=] name: holds [E3 here]`: the claim's mark, its id and what this machine or a recorded one said of it."""
     verdict, words, label = claim_state(claim, lang, state)

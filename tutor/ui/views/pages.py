@@ -12,7 +12,7 @@ from tutor.literals import safe_text
 from tutor.model import Claim, Lesson, Source, Verdict
 from tutor.strings import text
 from tutor.ui import commands
-from tutor.ui.views.lesson import MARKS, LessonState, claim_state, verdict_word
+from tutor.ui.views.lesson import MARKS, LessonState, claim_state, prose, verdict_word
 
 
 def welcome(lesson: Lesson, lang: Lang, width: int, box: str) -> list[Line]:
@@ -59,11 +59,11 @@ def claim_page(claim: Claim, lang: Lang, width: int, state: LessonState) -> list
     verdict, words, label = claim_state(claim, lang, state)
     mark, role = MARKS[verdict]
     out = [line((mark, role), (f" {claim.id}", "title")), BLANK]
-    out += wrap([(claim.text.get(lang), "plain")], width)
+    out += wrap(prose(claim.text.get(lang)), width)
     out.append(BLANK)
     out += wrap([(text(lang, "ui.claim_says", verdict=verdict_word(claim.says, lang)), "plain")], width)
     if claim.condition is not None:
-        out += wrap([(claim.condition.get(lang), "plain")], width, first="  ", rest="  ")
+        out += wrap(prose(claim.condition.get(lang)), width, first="  ", rest="  ")
     out += wrap([(text(lang, "ui.claim_here", words=words), "plain"), (" ", "plain"), label], width)
     if claim.demo is None:
         out += wrap([(text(lang, "ui.claim_no_experiment"), "muted")], width)
@@ -71,7 +71,7 @@ def claim_page(claim: Claim, lang: Lang, width: int, state: LessonState) -> list
     for record in claim.records:
         head = text(lang, "ui.recorded_long", where=record.where, when=record.when)
         out += wrap([(head, "recorded"), (" " + verdict_word(record.verdict, lang), "strong")], width)
-        out += wrap([(record.text.get(lang), "plain")], width, first="  ", rest="  ")
+        out += wrap(prose(record.text.get(lang)), width, first="  ", rest="  ")
     return out
 
 

@@ -70,5 +70,5 @@ def _giver(part: Part, lesson: Lesson, progress: Progress, lang: Lang) -> str:
         return safe_text(f"{giver} ({scoring.who_words(part.who, lang)}, {scoring.when_words(part.when)})", 200)
     if part.id == "edge" and part.giver is Giver.MACHINE:
         caught = text(lang, "ui.edge_score", caught=len(progress.caught), of=len(lesson.exercise.wrong))
-        return f"{giver}, {caught}"
+        return f"{giver} | {caught}"
     return giver

@@ -48,6 +48,8 @@ class LinesView(Widget, can_focus=True):
         self._painted = Size(0, 0)
         self._painting = False
         self.before_paint: Callable[[], None] | None = None
+        self.after_move: Callable[[], None] | None = None
+        """Called when what is seen of the lines may be another part of them."""
 
     def set_theme(self, theme: ThemeName) -> None:
         self._roles = roles(theme)
@@ -67,8 +69,15 @@ class LinesView(Widget, can_focus=True):
         self.top = self._clamped(self.top if top is None else top)
         if self.at >= 0 and wanted != before:
             self._reveal()
+        self._moved()
         if not self._painting or self.styles.is_auto_height:
             self.refresh(layout=self.styles.is_auto_height)
+
+    @property
+    def rows_below(self) -> int:
+        """How many lines are below those that are seen; 0 before the first layout."""
+        height = self.size.height
+        return max(0, len(self.lines) - self.top - height) if height else 0
 
     @property
     def item(self) -> str:
@@ -83,6 +92,7 @@ class LinesView(Widget, can_focus=True):
         self.top = top
         if not self.top <= self.at < self.top + self.size.height:
             self.at = -1
+        self._moved()
         self.refresh()
         return True
 
@@ -92,6 +102,7 @@ class LinesView(Widget, can_focus=True):
     def go(self, row: int) -> None:
         """Show line `row` at the top, as far as there are lines below it."""
         self.top = self._clamped(row)
+        self._moved()
         self.refresh()
 
     def move(self, step: int) -> bool:
@@ -131,6 +142,11 @@ class LinesView(Widget, can_focus=True):
             self.top = self._clamped(self.at - 1)
         elif self.at >= self.top + height:
             self.top = self._clamped(self.at - height + 2)
+        self._moved()
+
+    def _moved(self) -> None:
+        if self.after_move is not None:
+            self.after_move()
 
     def _clamped(self, top: int) -> int:
         return max(0, min(top, len(self.lines) - max(1, self.size.height)))
