@@ -184,6 +184,7 @@ def test_a_part_of_the_wrong_kind_is_named(where: str, change: dict[str, Any]) -
         ("commits", {"commits": {}}),
         ("hash", {"commits": ["x"]}),
         ("why", {"after_reference": [{"hash": "", "at": ""}]}),
+        ("first_committed", {"after_reference": [{"hash": "", "at": "", "why": ""}]}),
     ],
 )
 def test_a_part_of_an_answer_of_the_wrong_kind_is_named(where: str, change: dict[str, Any]) -> None:
@@ -204,6 +205,12 @@ def test_a_part_of_a_self_score_of_the_wrong_kind_is_named(where: str, change: d
     with pytest.raises(Unacceptable) as caught:
         read(seal(made))
     assert caught.value.message.args["where"] == where
+
+
+def test_an_answer_has_to_say_what_was_committed_first() -> None:
+    made = body()
+    del made["answers"]["q1"]["first_committed"]
+    assert reason(seal(made)) == "shape"
 
 
 def test_an_answer_whose_own_hash_is_wrong() -> None:

@@ -318,13 +318,16 @@ def _shape(body: dict[str, Any]) -> None:
 
 def _commits(answer: dict[str, Any]) -> None:
     _need(type(answer.get("committed")) is bool, "committed")
-    if answer.get("first_committed") is not None:
+    _need("first_committed" in answer, "first_committed")
+    if answer["first_committed"] is not None:
         _text(answer, "first_committed")
     for key, last in (("commits", "rubric"), ("after_reference", "why")):
         _need(isinstance(answer.get(key), list), key)
         for each in answer[key]:
             for field in ("hash", "at", last):
                 _text(each, field, 100)
+    # What was written after the reference is shown beside what was committed before it.
+    _need(answer["first_committed"] is not None or not answer["after_reference"], "first_committed")
 
 
 def _self_score(score: Any) -> None:
