@@ -123,6 +123,7 @@ async def test_a_screen_too_small_only_leaves_and_nothing_is_lost(box: Box80) ->
         await learner.pilot.resize_terminal(100, 30)
         await learner.settle()
         assert pane.area.blank_text == "abc"
+        assert learner.app.focused is pane.area  # Where one wrote: the next letter is no command.
         assert "too small" not in learner.text
         assert "return abc" in learner.text
 
@@ -218,3 +219,12 @@ async def test_code_in_questions_and_claims_is_shown_without_its_marks(box: Box8
             assert claim.id in learner.text
             assert "`" not in learner.text
             await learner.press("escape")
+
+
+async def test_f9_on_a_page_is_for_what_lies_under_it_too(box: Box80) -> None:
+    async with box.open() as learner:
+        for keys in (("?",), ("3", "D")):
+            before = learner.store.lang
+            await learner.press(*keys, "f9", "escape")
+            assert learner.store.lang != before
+            assert ("课文" in learner.rows[1]) is (learner.store.lang == "zh")

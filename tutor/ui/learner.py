@@ -59,6 +59,8 @@ class LearnerScreen(ScreenKeys):
         self.folded = False
         self.too_small = False
         self._sized = Size(0, 0)
+        self._focused_before: Widget | None = None
+        """What had the focus when the screen became too small."""
         self._saving = False
         self._told_lost = False
         self._troubled = False
@@ -331,8 +333,13 @@ class LearnerScreen(ScreenKeys):
         small = event.size.width < SMALLEST[0] or event.size.height < SMALLEST[1]
         if small != self.too_small:
             self.too_small = small
+            if small:
+                self._focused_before = self.focused
             self.body.display = not small
             self.tabs.display = self.keys.display = not small
+            if not small and self._focused_before is not None:
+                # What is hidden loses the focus; without it the next letter typed would be taken for a command.
+                self.set_focus(self._focused_before)
         if small:
             self.draw_bars()
             return

@@ -65,8 +65,6 @@ class Overlays(App[None]):
 
         def done(answer: str | None) -> None:
             self.store.record("setting", name="welcomed", value=True)
-            if page.lang != self.store.lang:
-                self.switch_language()
             if answer == "help":
                 self.show_help("lesson")
 
@@ -74,6 +72,9 @@ class Overlays(App[None]):
             self.theme_name, self.store.lang, lambda lang: text(lang, "ui.welcome_title"), lines, keys="welcome_foot"
         )
         self.push_screen(page, done)
+
+    def on_page_switched(self) -> None:
+        self.switch_language()
 
     def refill_overlay(self) -> None:
         """Something that a page shows has changed."""

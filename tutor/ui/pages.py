@@ -8,6 +8,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
@@ -35,6 +36,9 @@ class Page(ModalScreen[str | None]):
         Binding("escape", "close", priority=True, show=False),
         Binding("f9", "language", priority=True, show=False),
     ]
+
+    class Switched(Message):
+        """The page is in the other language now: what lies under it should be, too."""
 
     def __init__(
         self, theme: ThemeName, lang: Lang, title: Callable[[Lang], str], maker: Maker, *, keys: str = "page_keys"
@@ -78,6 +82,7 @@ class Page(ModalScreen[str | None]):
     def action_language(self) -> None:
         self.lang = "en" if self.lang == "zh" else "zh"
         self.refill()
+        self.post_message(self.Switched())
 
     def on_key(self, event: events.Key) -> None:
         event.stop()

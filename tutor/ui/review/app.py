@@ -216,11 +216,15 @@ class ReviewApp(KeyOrderApp[None], FaultApp[None], FrameDiffApp[None]):
 
         self.push_screen(page, closed)
 
+    def on_page_switched(self) -> None:
+        self.switch_language()
+
     def switch_language(self) -> None:
         self.lang = "en" if self.lang == "zh" else "zh"
         self.say("")
-        if isinstance(self.screen, ReviewBase):
-            self.screen.refill()
+        for screen in self.screen_stack:  # A page may lie over them.
+            if isinstance(screen, ReviewBase):
+                screen.refill()
 
     # --- faults and the end -------------------------------------------------------------------------------------------
 
