@@ -8,6 +8,7 @@ import string
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,10 @@ class Use:
     given: frozenset[str] | None
 
 
-def _sources() -> Iterator[tuple[str, ast.Module]]:
-    for top in ("tutor", "checks"):
-        for path in sorted((ROOT / top).rglob("*.py")):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_bytes())
+@cache
+def _sources() -> tuple[tuple[str, ast.Module], ...]:
+    paths = [path for top in ("tutor", "checks") for path in sorted((ROOT / top).rglob("*.py"))]
+    return tuple((str(path.relative_to(ROOT)), ast.parse(path.read_bytes())) for path in paths)
 
 
 _ANYTHING = "[a-z0-9_-]+"
