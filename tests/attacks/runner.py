@@ -171,11 +171,13 @@ def bites(canary: dict[str, Any], ground: Ground, shown: str, seconds: float) ->
 
 
 def left_over(marks: list[str]) -> list[str]:
-    """Shared memory, semaphores and queues on this machine that carry a mark or cannot have come from anybody else."""
+    """Shared memory, semaphores and queues on this machine that carry a mark or were made by this user."""
     found = [str(path) for path in Path("/dev/shm").glob("*") if any(mark in path.name for mark in marks)]
     for kind in ("shm", "sem", "msg"):
         with contextlib.suppress(OSError):  # a kernel without System V objects
-            found += [f"{kind}: {line}" for line in Path("/proc/sysvipc", kind).read_text().splitlines()[1:]]
+            head, *rows = map(str.split, Path("/proc/sysvipc", kind).read_text().splitlines())
+            maker = head.index("cuid")
+            found += [f"{kind} {row[1]}" for row in rows if int(row[maker]) == os.getuid()]
     return found
 
 
