@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -76,6 +78,20 @@ def test_a_disk_that_fills_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     full(book, room=None)
     assert book.take([arrival("ada", raw=b"x" * 4000), arrival("bob", raw=b"x" * 400_000)], ("q1",)) == 2
     book.close()
+
+
+@pytest.mark.parametrize(("room", "key"), [(0, "class.db-full"), (1, "class.db-unusable")])
+def test_what_sqlite_cannot_write_is_a_full_disk_only_where_it_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, key: str
+) -> None:
+    database = Database(f"sqlite:///{tmp_path}/book")
+    failed = sqlite3.OperationalError("disk I/O error")
+    failed.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    monkeypatch.setattr("tutor.gradebook.database.os.statvfs", lambda _: SimpleNamespace(f_bavail=room))
+    with pytest.raises(GradebookError) as told, database.read():
+        raise sa.exc.OperationalError("", {}, failed)
+    assert told.value.message.key == key
+    database.close()
 
 
 def test_a_lock_of_postgresql_that_never_comes_free_is_told(

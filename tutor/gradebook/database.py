@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -90,6 +91,9 @@ class Database:
             return None
         return info.st_dev, info.st_ino
 
+    def _is_disk_full(self) -> bool:
+        return self._file is not None and os.statvfs(self._file.parent).f_bavail == 0
+
     def _check_file(self) -> None:
         """SQLite goes on writing to a file that has no name any more. Raises GradebookError."""
         if self._opened is not None and self._identity() != self._opened:
@@ -146,7 +150,8 @@ class Database:
             state = getattr(error.orig, "sqlstate", None)
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or state in _LOCKED:
                 raise GradebookError("class.db-locked", db=self.shown, seconds=PATIENCE_S) from error
-            if code == sqlite3.SQLITE_FULL or state in _FULL:
+            # Where there is no room for the write-ahead log's index, SQLite only says that it could not be written.
+            if code == sqlite3.SQLITE_FULL or state in _FULL or (code == sqlite3.SQLITE_IOERR and self._is_disk_full()):
                 raise GradebookError("class.db-full", db=self.shown) from error
             if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                 raise GradebookError("class.db-damaged", db=self.shown, why=said) from error
