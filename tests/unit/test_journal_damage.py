@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import signal
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tests.unit.journals import folder, keys, open_at_noon, run_python, sayable, three_events, type_code
 from tutor.learner.journal import Journal, StateError
 from tutor.learner.journal_lines import Damaged, FromTheFuture, decode, encode, seal, unseal
-from tutor.learner.progress import Event
+from tutor.learner.progress import Event, Progress, apply
 
 __all__ = ["folder"]
 
@@ -113,6 +114,32 @@ def test_a_sound_line_whose_data_does_not_fit_its_kind_is_damage(folder: Path) -
     journal = open_at_noon(folder)
     assert keys(journal.notices) == ["state.damaged"]
     assert journal.progress.drafts == {}
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity", "-Infinity"])
+def test_a_number_that_is_none_is_damage_and_does_not_stop_the_tutor(folder: Path, number: str) -> None:
+    """No whole number can be made of it: an edited line with a sum that fits would end every start."""
+    open_at_noon(folder).append("setting", name="kept", value=1)
+    event = {"schema": 1, "id": "x-1", "at": "2026", "kind": "handed_in", "data": {"number": 0, "sha256": ""}}
+    body = seal(event).rpartition(b',"sum":"')[0].replace(b'"number":0', f'"number":{number}'.encode())
+    line = body + b',"sum":"' + hashlib.sha256(body).hexdigest()[:16].encode() + b'"}\n'
+    with (folder / "journal.jsonl").open("ab") as journal:
+        journal.write(line)
+    found = open_at_noon(folder)
+    assert found.progress.settings == {"kept": 1}
+    assert keys(found.notices) == ["state.damaged"]
+    with pytest.raises(ValueError, match="JSON"):
+        found.append("setting", name="x", value=float(number))
+
+
+@pytest.mark.parametrize("table", ["claims", "observed", "environment", "predicted", "answers"])
+def test_evidence_whose_tables_are_none_is_damage(table: str) -> None:
+    record = {"demo": "hits", "source": "measured", "claims": {}}
+    progress = Progress()
+    apply(progress, Event("a-1", "2026", "evidence", {"id": "E1", "record": {**record, table: {}}}))
+    with pytest.raises((TypeError, ValueError)):
+        apply(progress, Event("a-2", "2026", "evidence", {"id": "E2", "record": {**record, table: "x"}}))
+    assert list(progress.evidence) == ["E1"]
 
 
 def test_a_kind_that_is_not_known_is_kept_and_changes_nothing(folder: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -30,8 +31,9 @@ class FromTheFuture(NamedTuple):
 
 
 def seal(table: Mapping[str, Any]) -> bytes:
-    """A JSON object as one line with its sum at the end, no line feed; a lone surrogate becomes an escape."""
-    body = json.dumps(table, ensure_ascii=False, separators=(",", ":"))[:-1]
+    """A JSON object as one line with its sum at the end, no line feed; a lone surrogate becomes an escape. Raises
+    TypeError or ValueError when it is not made of JSON values, as NaN is not."""
+    body = json.dumps(table, ensure_ascii=False, allow_nan=False, separators=(",", ":"))[:-1]
     raw = body.encode("utf-8", "backslashreplace")
     return raw + b',"sum":"' + _sum(raw).encode() + b'"}'
 
@@ -41,14 +43,14 @@ def unseal(line: bytes) -> dict[str, Any]:
     body, mark, rest = line.rpartition(b',"sum":"')
     if not mark or rest != _sum(body).encode() + b'"}':
         raise ValueError("the sum does not fit the line")
-    table = json.loads(body + b"}")
+    table = _read(body + b"}")
     if not isinstance(table, dict):
         raise ValueError("not an object")
     return table
 
 
 def encode(event: Event) -> bytes:
-    """An event as its line, line feed included. Raises TypeError when its data is not made of JSON values."""
+    """An event as its line, line feed included. Raises TypeError or ValueError when its data is not JSON."""
     table = {"schema": SCHEMA, "id": event.id, "at": event.at, "kind": event.kind, "data": event.data}
     return seal(table) + b"\n"
 
@@ -76,13 +78,25 @@ def fingerprint(line: bytes) -> str:
 
 def _upgrade(line: bytes, number: int) -> Event:
     """Schema 0 was flat and had neither ids nor sums; drafts had no cursor. Raises ValueError, KeyError, TypeError."""
-    table = json.loads(line)
+    table = _read(line)
     if "sum" in table:
         raise ValueError("a line of schema 1 whose number was changed")
     data = {name: value for name, value in table.items() if name not in ("schema", "at", "kind")}
     if table["kind"] == "draft":
         data.setdefault("cursor", [0, 0])
     return Event(f"v0-{number}", str(table["at"]), str(table["kind"]), data)
+
+
+def _read(raw: bytes) -> Any:
+    """JSON as it was sealed. Raises ValueError, also for a number that no fold could make whole: NaN, 1e999."""
+    return json.loads(raw, parse_constant=_finite, parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is not a number of JSON's")
+    return value
 
 
 def _sum(raw: bytes) -> str:

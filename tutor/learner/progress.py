@@ -15,6 +15,9 @@ MAX_TEXT = 64 * 1024
 
 DRAFTS = ("code", "edge", "requests", "q1", "q2", "q3")
 
+#: What a record of evidence has of its own names, and is shown by them.
+_TABLES = ("claims", "observed", "environment", "predicted", "answers")
+
 _JUDGED = (Verdict.HOLDS, Verdict.CONDITIONAL, Verdict.DIFFERS)
 
 
@@ -319,6 +322,8 @@ def _prediction(progress: Progress, _: Event, data: Mapping[str, Any]) -> None:
 
 def _evidence(progress: Progress, event: Event, data: Mapping[str, Any]) -> None:
     name, record = str(data["id"]), dict(data["record"])
+    if not all(isinstance(record.get(table, {}), Mapping) for table in _TABLES):
+        raise TypeError(f"evidence {name} has a table that is none")
     source = Source(record["source"])
     states = {str(c): ClaimState(Verdict(v), name, source) for c, v in dict(record["claims"]).items()}
     progress.evidence[name] = Evidence(name, event.at, record)
