@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 
 from tests.ui.learner_app import RIGHT, Box80, box, in_blank
 
@@ -221,3 +222,16 @@ async def test_a_whole_call_in_the_field_that_begins_with_it_is_that_call(box: B
         await learner.type(call)
         await learner.press("escape")
         assert [edge.line for edge in learner.store.progress.edges.values()] == [call]
+
+
+async def test_a_paste_into_a_field_of_an_edge_input_is_whole_or_refused_aloud(box: Box80) -> None:
+    async with box.open() as learner:
+        await learner.press("2", "a")
+        learner.app.post_message(events.Paste('(2, 128),\n    {0}, "bf16", "cuda")'))
+        await learner.settle()
+        learner.app.post_message(events.Paste("x" * 3000))
+        await learner.settle()
+        assert "3000" in learner.rows[-2]
+        await learner.press("escape")
+        (edge,) = learner.store.progress.edges.values()
+        assert edge.line == 'guard_key((2, 128), {0}, "bf16", "cuda")'

@@ -14,7 +14,6 @@ from tutor.ui.panes.answer_page import ANSWER_MAX
 from tutor.ui.views import answer as check_view
 from tutor.ui.views import committed as committed_view
 from tutor.ui.views.lesson import prose
-from tutor.ui.widgets.fields import Prose
 
 #: The self-check leaves at least so many rows to the answer.
 ROWS_LEFT = 7
@@ -97,10 +96,6 @@ class AnswerPane(AnswerDraft, AnswerCommitted):
     def act_words(self) -> str:
         item = self.view.item
         return self.tr("do_act_line" if item.startswith("slot:") else "do_act_lab")
-
-    @on(Prose.TooLong)
-    def _too_long(self, event: Prose.TooLong) -> None:
-        self.say(self.tr("too_long", chars=event.chars, limit=event.limit), "caution")
 
     @on(TextArea.Changed)
     def _typed(self, event: TextArea.Changed) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,6 +19,9 @@ from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.bars import Bar
 from tutor.ui.widgets.lines_view import LinesView
+
+if TYPE_CHECKING:
+    from tutor.ui.widgets.fields import TooLong
 
 
 def tool_broke(error: BaseException | None) -> Message:
@@ -153,6 +156,9 @@ class Pane(Widget):
 
     def changed(self) -> None:
         self.post_message(self.Changed())
+
+    def on_too_long(self, event: TooLong) -> None:
+        self.say(self.tr("too_long", chars=event.chars, limit=event.limit), "caution")
 
     @on(Worker.StateChanged)
     def _worker_broke(self, event: Worker.StateChanged) -> None:

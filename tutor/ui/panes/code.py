@@ -17,7 +17,6 @@ from tutor.ui.panes.base import Pane
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.blank_editor import BlankEditor
-from tutor.ui.widgets.fields import Prose
 from tutor.ui.widgets.lines_view import LinesView
 
 #: Colours come this long after the pane: importing the lexer would hold up its first keys, in seconds.
@@ -116,10 +115,6 @@ class CodePane(Pane):
             if self._stale and not stale:
                 self.say("")  # The verdict on the message row is of the text before, too.
         self.changed()
-
-    @on(Prose.TooLong)
-    def _too_long(self, event: Prose.TooLong) -> None:
-        self.say(self.tr("too_long", chars=event.chars, limit=event.limit), "caution")
 
     @on(BlankEditor.Locked)
     def _locked(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unicodedata import category
 
+from textual import events
 from textual.message import Message
 from textual.widgets import Input, TextArea
 from textual.widgets.text_area import Edit, EditResult
@@ -23,6 +24,15 @@ def clean(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or category(c) not in _NEVER)
 
 
+class TooLong(Message):
+    """An edit of `chars` characters would have made a text longer than `limit`; nothing was changed."""
+
+    def __init__(self, chars: int, limit: int) -> None:
+        super().__init__()
+        self.chars = chars
+        self.limit = limit
+
+
 class Prose(TextArea):
     """An editor that fills its pane; a blinking cursor would send bytes for ever."""
 
@@ -33,14 +43,6 @@ class Prose(TextArea):
         & .text-area--selection { text-style: reverse; background: $background; }
     }
     """
-
-    class TooLong(Message):
-        """An edit of `chars` characters would have made the text longer than `limit`; nothing was changed."""
-
-        def __init__(self, chars: int, limit: int) -> None:
-            super().__init__()
-            self.chars = chars
-            self.limit = limit
 
     def __init__(self, text: str, *, soft_wrap: bool, limit: int) -> None:
         super().__init__(
@@ -58,7 +60,7 @@ class Prose(TextArea):
 
     def refused(self, chars: int) -> EditResult:
         """Nothing was changed by an edit of `chars` characters."""
-        self.post_message(self.TooLong(chars, self.limit))
+        self.post_message(TooLong(chars, self.limit))
         return EditResult(self.cursor_location, "")
 
 
@@ -79,3 +81,14 @@ class Field(Input):
 
     def validate_value(self, value: str) -> str:
         return clean(value).replace("\n", " ")
+
+    def on_paste(self, event: events.Paste) -> None:
+        """All lines become one; Textual would take the first alone, and drop a long one without a word."""
+        event.prevent_default()
+        event.stop()
+        words = " ".join(row.strip() for row in clean(event.text).split("\n"))
+        start, end = sorted(self.selection)
+        if self.max_length and len(self.value) - (end - start) + len(words) > self.max_length:
+            self.post_message(TooLong(len(words), self.max_length))
+        else:
+            self.replace(words, start, end)
