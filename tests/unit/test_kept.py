@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.unit.class_of_one import Class, lesson, nothing_there, room
+from tests.users import as_user, needs_root
 from tutor.classroom import asking, exchange, handed_in, returned
 from tutor.classroom.exchange import ClassFolder, ExchangeError
 from tutor.learner.progress import Event, Progress, apply
@@ -70,6 +72,22 @@ def test_a_receipt_or_note_that_is_no_file_of_ours(room: Class, tmp_path: Path, 
     assert handed_in.kept_in(tmp_path).receipts == [first]
     assert len(handed_in.kept_in(tmp_path).damaged) == 1
     assert handed_in.asked(tmp_path, first) == {"q1"}
+
+
+def test_what_cannot_be_listed_is_not_taken_for_nothing(tmp_path: Path) -> None:
+    assert handed_in.kept_in(tmp_path).receipts == []
+    (tmp_path / "handed-in").write_text("")
+    with pytest.raises(ExchangeError) as told:
+        handed_in.kept_in(tmp_path)
+    where = {"path": str(tmp_path / "handed-in"), "why": "Not a directory"}
+    assert told.value.message == Message("class.unusable", where)
+
+
+@needs_root
+def test_what_another_user_keeps_is_not_mine_to_read() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "handed-in").mkdir()
+        assert as_user(20001, lambda: handed_in.kept_in(Path(name))).startswith("ExchangeError class.unusable")
 
 
 def test_a_hand_in_that_the_journal_does_not_know_is_noted(room: Class, tmp_path: Path, lesson: Lesson) -> None:

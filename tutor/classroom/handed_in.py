@@ -73,9 +73,16 @@ def kept_in(state: Path) -> Kept:
     """What the lesson's folder `state` has. A receipt that cannot be read hides no other, and costs no hand-in.
 
     A note of a hand-in that was cut off while it was sent counts as a receipt when the file did get into the inbox.
+    Raises ExchangeError when they cannot be listed: that is not the same as none.
     """
-    kept = Kept([], [])
-    for path in sorted(path for path in (state / "handed-in").glob("*.json") if _NAME.match(path.name)):
+    kept, folder = Kept([], []), state / "handed-in"
+    try:
+        notes = sorted(path for path in folder.iterdir() if _NAME.match(path.name))
+    except FileNotFoundError:
+        return kept
+    except OSError as error:
+        raise ExchangeError("class.unusable", path=str(folder), why=why(error)) from error
+    for path in notes:
         receipt = _receipt(path)
         if receipt is None:
             kept.damaged.append(path)
@@ -86,7 +93,7 @@ def kept_in(state: Path) -> Kept:
 
 
 def receipts(state: Path) -> list[Receipt]:
-    """The receipts in the lesson's folder `state`, oldest first."""
+    """The receipts in the lesson's folder `state`, oldest first. Raises ExchangeError."""
     return kept_in(state).receipts
 
 
