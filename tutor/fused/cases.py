@@ -7,7 +7,6 @@ makes, or as ordinary values, as what an earlier call left would be: a kernel ca
 
 from __future__ import annotations
 
-import math
 import random
 import struct
 from array import array
@@ -27,19 +26,8 @@ WIDEST = 16384
 TENSORS = ("x", "bias", "weight", "shift", "residual", "out")
 
 
-def to_bf16(value: float) -> int:
-    """The bits of the nearest bf16, ties to even; NaN as 0x7FC0."""
-    if math.isnan(value):
-        return 0x7FC0
-    try:
-        (bits,) = struct.unpack("<I", struct.pack("<f", value))
-    except OverflowError:
-        return 0x7F80 if value > 0 else 0xFF80
-    return int((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16)
-
-
 def all_to_bf16(values: Iterable[float]) -> array[int]:
-    """The same for many finite values that float32 holds."""
+    """The bits of the nearest bf16 of each value, ties to even; the values are finite, and float32 holds them."""
     words = array("I", array("f", values).tobytes())
     return array("H", [(bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 for bits in words])
 

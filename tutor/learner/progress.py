@@ -13,8 +13,6 @@ from tutor.model import Source, Verdict
 #: The longest text that is kept of one draft, in bytes of UTF-8.
 MAX_TEXT = 64 * 1024
 
-DRAFTS = ("code", "edge", "requests", "q1", "q2", "q3")
-
 #: What a record of evidence has of its own names, and is shown by them.
 _TABLES = ("claims", "observed", "environment", "predicted", "answers")
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 Context = Literal["lesson", "code", "edge", "lab", "answer", "result"]
-WORK: tuple[Context, ...] = ("code", "edge", "lab", "answer", "result")
 TABS: tuple[str, ...] = ("lesson", "code", "edge", "lab", "q1", "q2", "q3", "result")
 
 
