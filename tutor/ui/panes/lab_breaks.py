@@ -115,9 +115,6 @@ class BreaksView(LabView):
             self.refill()
         return True
 
-    def cited(self) -> str | None:
-        return self.ran.evidence if self.ran is not None else None
-
     # --- a run -------------------------------------------------------------------------------------------------------
 
     def take(self, event: Mapping[str, Any]) -> None:

@@ -107,9 +107,6 @@ class LayersView(LabView):
         self.say(self.lv("layers-saved", files=len(run.layers), path=str(folder)), "good")
         return True
 
-    def cited(self) -> str | None:
-        return self.ran.evidence if self.ran is not None else None
-
     # --- a run -------------------------------------------------------------------------------------------------------
 
     def take(self, event: Mapping[str, Any]) -> None:

@@ -262,9 +262,6 @@ class RequestsView(LabView):
             self.say(self.lv("requests-none"))
         return asked
 
-    def cited(self) -> str | None:
-        return self.ran.evidence if self.ran is not None else None
-
     # --- a run -------------------------------------------------------------------------------------------------------
 
     def take(self, event: Mapping[str, Any]) -> None:

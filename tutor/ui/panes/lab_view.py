@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from textual import on
 from textual.message import Message as TextualMessage
@@ -32,6 +32,12 @@ PAINT_S = 0.1
 _ENVELOPE = ("schema", "event", "at")
 
 
+class Ran(Protocol):
+    """What a view shows of its last run; `evidence` is the id that it was kept under, None while it is not."""
+
+    evidence: str | None
+
+
 class LabView(ListPane):
     """One view of the lab. `turn(step)` shows the neighbour, `bring(name)` any other, and `runner()` is the one
     whose run is going; the tab that holds the views sets them."""
@@ -39,6 +45,7 @@ class LabView(ListPane):
     context: ClassVar[Context] = "lab"
     place: ClassVar[str]
     """The name of its sub-tab."""
+    ran: Ran | None = None
 
     class Came(TextualMessage):
         """An event of the run came; many of these are one."""
@@ -150,7 +157,7 @@ class LabView(ListPane):
 
     def cited(self) -> str | None:
         """The id of the evidence that `c` puts into an answer, None when there is none here."""
-        return None
+        return self.ran.evidence if self.ran is not None else None
 
     async def do_cite(self) -> None:
         """Put the evidence into the answer that was written last, and go there."""

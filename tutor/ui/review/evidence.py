@@ -11,9 +11,10 @@ from tutor.classroom.item import Loaded
 from tutor.classroom.item_demo import NotRun, wanted
 from tutor.lab.host import LabBusy
 from tutor.lines import Part
-from tutor.ui.review.base import ReviewBase, ReviewKey
+from tutor.ui.review.base import ReviewKey
 from tutor.ui.review.demo_run import DemoRun
 from tutor.ui.review.evidence_lines import beside_lines, evidence_lines
+from tutor.ui.review.reading_screen import ReadingScreen
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.lines_view import LinesView
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 PAINT_S = 0.2
 
 
-class EvidenceScreen(ReviewBase):
+class EvidenceScreen(ReadingScreen):
     """The list of entries, or of one of them theirs beside ours."""
 
     KEYS = (
@@ -131,21 +132,3 @@ class EvidenceScreen(ReviewBase):
             self.refill()
         else:
             self.dismiss()
-
-    def do_down(self) -> None:
-        _ = self.view.move(1) or self.view.scroll_rows(1)
-
-    def do_up(self) -> None:
-        _ = self.view.move(-1) or self.view.scroll_rows(-1)
-
-    def do_page_down(self) -> None:
-        self.view.scroll_page(1)
-
-    def do_page_up(self) -> None:
-        self.view.scroll_page(-1)
-
-    def do_home(self) -> None:
-        self.view.go(0)
-
-    def do_end(self) -> None:
-        self.view.go(len(self.view.lines))

@@ -24,8 +24,8 @@ from tutor.paths import why
 from tutor.strings import text
 from tutor.table import csv_bytes
 from tutor.ui.review.base import ReviewKey
-from tutor.ui.review.class_screen import ClassScreen
 from tutor.ui.review.list_rows import question_label
+from tutor.ui.review.reading_screen import ReadingScreen
 from tutor.ui.theme import ThemeName
 from tutor.ui.widgets.lines_view import LinesView
 
@@ -96,9 +96,10 @@ def who(
     return [(label, sorted(names, key=lambda each: (len(each), each))) for label, names in sorted(groups.items())]
 
 
-class FiguresScreen(ClassScreen):
+class FiguresScreen(ReadingScreen):
     """All figures, one below the other."""
 
+    SECTION = "class_screens"
     KEYS = (ReviewKey("save", ("s",), "s"), ReviewKey("who", ("enter", "i"), "Enter"))
 
     def __init__(self, theme: ThemeName) -> None:
@@ -138,24 +139,6 @@ class FiguresScreen(ClassScreen):
 
     def can(self, name: str) -> bool:
         return self.data is not None if name in ("save", "who") else True
-
-    def do_down(self) -> None:
-        _ = self.view.move(1) or self.view.scroll_rows(1)
-
-    def do_up(self) -> None:
-        _ = self.view.move(-1) or self.view.scroll_rows(-1)
-
-    def do_page_down(self) -> None:
-        self.view.scroll_page(1)
-
-    def do_page_up(self) -> None:
-        self.view.scroll_page(-1)
-
-    def do_home(self) -> None:
-        self.view.go(0)
-
-    def do_end(self) -> None:
-        self.view.go(len(self.view.lines))
 
     def do_back(self) -> None:
         self.dismiss()
