@@ -319,3 +319,22 @@ def test_letters_do_not_overtake_the_keys_before_them(env: dict[str, str], packe
         in_blank(begun(t))
         t.write(packet)
         t.wait(lambda s: f"return {text}" in s.text)
+
+
+def test_an_editor_that_does_not_start_or_is_stopped_leaves_the_screen_as_it_was(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    with tutor({**env, "EDITOR": "/nowhere/ed", "VISUAL": ""}) as t:
+        begun(t)
+        in_blank(t).press("f4")
+        t.wait(lambda s: "/nowhere/ed" in s.text and "______" in s.text)
+        t.write(b"abc")
+        t.wait(lambda s: "return abc" in s.text)
+        t.press("ctrl+q")
+        assert t.wait_for_exit() == 0
+    with tutor({**env, "EDITOR": "sh -c 'echo waiting; sleep 60'", "VISUAL": ""}) as t:
+        t.wait(lambda s: "return abc" in s.text)
+        t.press("e")
+        t.wait(lambda s: "waiting" in s.text)
+        t.write(b"\x03")
+        t.wait(lambda s: "return abc" in s.text and "nothing was taken" in s.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -60,16 +61,28 @@ def _away(app: TutorApp, argv: list[str], path: Path) -> bool:
     lang = app.store.lang
     try:
         with app.suspend():
-            code = subprocess.run([*argv, str(path)], check=False).returncode
+            # Textual's screen does not come back from an exception in here.
+            code = _run([*argv, str(path)])
     except SuspendNotSupported:
         app.learner.say(text(lang, "ui.no_suspend"), "caution")
         return False
-    except OSError as error:
-        app.learner.say(text(lang, "ui.editor_failed", editor=argv[0], why=error.strerror or ""), "caution")
+    if isinstance(code, OSError):
+        app.learner.say(text(lang, "ui.editor_failed", editor=argv[0], why=code.strerror or ""), "caution")
         return False
     if code:
         app.learner.say(text(lang, "ui.editor_code", editor=argv[0], code=code), "caution")
     return not code
+
+
+def _run(argv: list[str]) -> int | OSError:
+    """The exit code of a command that has the terminal, or why it did not start. ^C is the command's alone."""
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    try:
+        return subprocess.run(argv, check=False).returncode
+    except OSError as error:
+        return error
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _take(app: TutorApp, pane: Pane, before: str, raw: bytes) -> None:
