@@ -150,3 +150,24 @@ def test_what_torch_prints_while_imported_is_no_event(
     forged = '{"schema": 1, "event": "missing", "why": "forged"}\\n'
     (fake_torch / "__init__.py").write_text(code + f"\nimport os, sys\nprint('{forged}')\nos.write(1, b'{forged}')\n")
     assert ended(list(host.start(demo(GOOD)))) == ("ok", "lab.ok")
+
+
+LEAVES = """\
+import tempfile
+folder = tempfile.mkdtemp()
+open(os.path.join(folder, "left"), "w").close()
+there = subprocess.run([sys.executable, "-c", "import tempfile; print(tempfile.mkdtemp())"], stdout=subprocess.PIPE)
+lab.observe("left", {"folder": folder, "there": there.stdout.decode().strip()})
+"""
+
+
+@pytest.mark.parametrize("end", ["", "time.sleep(600)\n", "os.kill(os.getpid(), 9)\n"])
+def test_temporary_files_end_with_the_run(host: LabHost, demo: Callable[..., Demo], end: str) -> None:
+    run = host.start(demo(GOOD + LEAVES + end))
+    left = next(event["values"] for event in run if event.get("series") == "left")
+    if "sleep" in end:
+        assert Path(left["folder"], "left").is_file()
+        run.cancel()
+    list(run)
+    assert Path(left["there"]).parent == Path(left["folder"]).parent
+    assert not Path(left["folder"]).parent.exists()

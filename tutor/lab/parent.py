@@ -18,8 +18,10 @@ import importlib.util
 import json
 import os
 import select
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -116,6 +118,7 @@ class Child:
         self._printed, printed = os.pipe()
         self._open = {self._said, self._printed}
         lifeline, self._lifeline = os.pipe()
+        self._scratch = _scratch()
         parent = os.getpid()
         self.pid = os.fork()
         if self.pid == 0:
@@ -127,6 +130,8 @@ class Child:
                 _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
                 if os.getppid() != parent:
                     os._exit(0)
+                if self._scratch is not None:
+                    os.environ["TMPDIR"] = tempfile.tempdir = self._scratch
                 channel.close()
                 for ours in (self._said, self._printed, self._lifeline):
                     os.close(ours)
@@ -167,7 +172,8 @@ class Child:
             self._channel.say("ended", how="exit", code=self._code)
 
     def kill(self) -> None:
-        """Kill the child and its group, then whatever left the group and became ours. Once is enough."""
+        """Kill the child and its group, then whatever left the group and became ours, then remove what they left in
+        their own folder for temporary files: who is killed cannot. Once is enough."""
         if self._over:
             return
         self._over = True
@@ -183,6 +189,8 @@ class Child:
             for pid in orphans:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _ended(self, options: int) -> bool:
         if self._code is None:
@@ -237,6 +245,14 @@ def _prctl(option: int, value: int) -> None:
     """Linux's own safety net; elsewhere the lifeline and the process group have to do."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _scratch() -> str | None:
+    """A folder for one run's temporary files; None where none can be made: most experiments need none."""
+    try:
+        return tempfile.mkdtemp(prefix="tutor-run-")
+    except OSError:
+        return None
 
 
 def _children() -> list[int]:
