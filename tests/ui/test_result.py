@@ -149,12 +149,19 @@ async def test_what_came_back_is_shown_and_counts(box: Box80, tmp_path: Path) ->
             assert words in shown
         assert f"[x] {slot.label.en}" in " ".join(shown.split())
         assert "partly by an instructor; not a pass yet" in " ".join(shown.split())
+        assert learner.rows[0].split(" | ")[1] == "2/10 partly final", "no score without its giver"
         final = {part.id: part.points for part in store.score.parts if part.giver == "final"}
         assert final == {"normal": 1, "edge": 0, "q1": 1}
         written = store.progress.answer("q1").final
         await learner.press("1", "7")
         await learner.until(lambda: "Hand-in 1: not" in learner.text)
         assert store.progress.answer("q1").final is written, "nothing is written twice"
+        given = {"points": 1, "of": 2, "veto": "none", "comment": "", "at": "2026-12-01", "slots": {}}
+        every = {name: {**given, "of": 1 if name == "explanation" else 2} for name in ("explanation", "q1", "q2", "q3")}
+        place.write_bytes(submission.seal({**body, "final": True, "total": 5, "questions": every}))
+        await learner.press("1", "7")
+        await learner.until(lambda: "Hand-in 1: 5 points, final" in learner.text)
+        assert learner.rows[0].split(" | ")[1] == "5/10 final"
 
 
 async def test_l_asks_to_look_again_once_for_each_question(box: Box80, tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ def top(store: Store, box: str, width: int) -> list[Part]:
     """Lesson, points and who gave them, what this box can run, whether all is saved; the box gives way when narrow."""
     lang, score = store.lang, store.score
     name = text(lang, "ui.lesson_name", number=store.lesson.number, title=store.lesson.title.get(lang))
-    points = text(lang, "ui.points", got=score.points, of=score.of)
+    giver = "final" if score.final is not None else "partly" if score.is_partly_final else "self"
+    points = text(lang, f"ui.points_{giver}", got=score.points, of=score.of)
     saved = _saved(store)
     room = width - cell_len(name + points + saved[0]) - 3 * len(" | ")
     box = box if cell_len(box) <= room else fit(box, max(0, room))
