@@ -321,9 +321,7 @@ def test_letters_do_not_overtake_the_keys_before_them(env: dict[str, str], packe
         t.wait(lambda s: f"return {text}" in s.text)
 
 
-def test_an_editor_that_does_not_start_or_is_stopped_leaves_the_screen_as_it_was(
-    env: dict[str, str], tmp_path: Path
-) -> None:
+def test_an_editor_that_does_not_start_or_is_stopped_gives_the_screen_back(env: dict[str, str]) -> None:
     with tutor({**env, "EDITOR": "/nowhere/ed", "VISUAL": ""}) as t:
         begun(t)
         in_blank(t).press("f4")
