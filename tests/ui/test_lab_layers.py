@@ -58,6 +58,21 @@ async def test_a_search_opens_the_layer_that_has_the_words(box: Box80) -> None:
         await learner.press("enter")
         await learner.until(lambda: view.unfolded == {"aot-joint"})
         assert "two mul_7" in view.body.lines[view.body.at].text
+        view.refill()  # as when the run's last event comes
+        assert "two mul_7" in view.body.lines[view.body.at].text
+
+
+async def test_a_page_that_was_turned_stays_turned_when_it_is_drawn_anew(box: Box80) -> None:
+    long = "\n".join(f"line {n}" for n in range(90))
+    async with box.open(lab=FakeLab(run_of({"guards": long}))) as learner:
+        view = await ran(learner)
+        assert view.body.item == "layer:guards", "the cursor begins on the first item"
+        await learner.press("enter", "pagedown")
+        top = view.body.top
+        assert top > 0
+        assert view.body.at == -1
+        view.refill()
+        assert (view.body.top, view.body.at) == (top, -1)
 
 
 async def test_the_whole_texts_are_saved_and_the_journal_keeps_their_sizes(box: Box80) -> None:

@@ -60,8 +60,7 @@ class AnswerPane(AnswerDraft, AnswerCommitted):
             reference = self.store.lesson.reference(self.question.id, lang)
             progress = self.store.progress
             lines = committed_view.committed_lines(self.store.lesson, self.rubric, progress, reference, lang, width)
-            first = next((row.item for row in lines if row.item), "")
-            self.page.show(lines, item=self.page.item or first)
+            self.page.show(lines, first=True)
             return
         words = self._editor().text
         if len(words) > ANSWER_MAX:
@@ -75,9 +74,8 @@ class AnswerPane(AnswerDraft, AnswerCommitted):
             lines = check_view.check_lines(
                 self.store.lesson.rubric, self.rubric, self.checked, self.store.progress, words, lang, width
             )
-        first = next((row.item for row in lines if row.item), "")
         self.check.styles.height = max(1, min(len(lines), self.size.height - len(asked) - ROWS_LEFT))
-        self.check.show(lines, item=self.check.item or first)
+        self.check.show(lines, first=True)
 
     def choose(self, item: str) -> None:
         self.view.select(item)

@@ -81,7 +81,7 @@ class InsideView(LabView):
             return
         if not self.code:
             lines = view.setting_lines(self.choices, self.kernels, self.said, lang, width)
-            self.body.show(lines, item=self.body.item or "a:kernel")
+            self.body.show(lines, first=True)
             return
         head = view.head_lines(self.looks, self.asked, self.side, self.stage, lang, width)
         self.above.styles.height = len(head)

@@ -38,12 +38,7 @@ class LayersView(LabView):
     def refill(self) -> None:
         self.draw_title()
         width = max(30, self.body.size.width - 1)
-        self.body.show(
-            layer_lines(self.ran, self.unfolded, self.store.lang, width), item=self.body.item or self._first()
-        )
-
-    def _first(self) -> str:
-        return f"layer:{self.ran.layers[0].name}" if self.ran is not None and self.ran.layers else ""
+        self.body.show(layer_lines(self.ran, self.unfolded, self.store.lang, width), first=True)
 
     def choose(self, item: str) -> None:
         self.unfolded ^= {item.removeprefix("layer:")}

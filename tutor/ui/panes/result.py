@@ -42,8 +42,7 @@ class ResultPane(ErrandPane):
         self.draw_title()
         width = max(30, self.body.size.width - 1)
         lines = result_lines(self.store.lesson, self.store.progress, self.store.lang, width, self._fetch.lines(width))
-        first = next(row.item for row in lines if row.item)
-        self.body.show(lines, item=self.body.item or first)
+        self.body.show(lines, first=True)
 
     def set_active(self, active: bool) -> None:
         """Whoever opens the page is shown what has come back by now."""

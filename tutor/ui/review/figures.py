@@ -134,8 +134,7 @@ class FiguresScreen(ReadingScreen):
         if self.data is not None:
             width = max(20, (self.view.size.width or self.app.size.width) - 1)
             lines = figure_lines(self.data, self._criteria, self.lang, width)
-            first = next((row.item for row in lines if row.item), "")
-            self.view.show(lines, item=self.view.item or first)
+            self.view.show(lines, first=True)
 
     def can(self, name: str) -> bool:
         return self.data is not None if name in ("save", "who") else True

@@ -55,9 +55,12 @@ class LinesView(Widget, can_focus=True):
         self._roles = roles(theme)
         self.refresh()
 
-    def show(self, lines: Sequence[Line], *, top: int | None = None, item: str | None = None) -> None:
+    def show(
+        self, lines: Sequence[Line], *, top: int | None = None, item: str | None = None, first: bool = False
+    ) -> None:
         """Replace the lines; the cursor stays on its item (or goes to `item`), one that `point` put on a line without
-        an item on the nearest line of the same words, and the view on its row unless told."""
+        an item on the nearest line of the same words, and the view on its row unless told. With `first`, a cursor that
+        is nowhere goes to the first item, unless the view was moved away from there."""
         before, at = self.item, self.at
         wanted = before if item is None else item
         words = self.lines[at].text if not wanted and 0 <= at < len(self.lines) else ""
@@ -67,7 +70,10 @@ class LinesView(Widget, can_focus=True):
             same = (n for n, row in enumerate(lines) if row.text == words)
             self.at = min(same, key=lambda n: abs(n - at), default=-1)
         self.top = self._clamped(self.top if top is None else top)
-        if self.at >= 0 and wanted != before:
+        begins = first and self.at < 0 and self.top == 0
+        if begins:
+            self.at = next((n for n, row in enumerate(lines) if row.item), -1)
+        if self.at >= 0 and (begins or wanted != before):
             self._reveal()
         self._moved()
         if not self._painting or self.styles.is_auto_height:
