@@ -25,10 +25,24 @@ from tutor.ui.review.app import ReviewApp
 from tutor.ui.review.class_list import ClassList
 from tutor.ui.review.criteria_edit import CriteriaScreen
 from tutor.ui.review.figures import FiguresScreen
-from tutor.ui.review.list_rows import ListLines, class_rows
+from tutor.ui.review.list_rows import ListLines, class_rows, counted
 from tutor.ui.widgets.lines_view import LinesView
 
 __all__ = ["files", "lesson", "room"]
+
+
+def test_one_owner_buries_nobody_under_refused_files(room: Room) -> None:
+    many = Message("class.refuse-many", {"most": 100})
+    refused = [Refused(f"{n}.json", "eve", 1.0, many) for n in range(900)]
+    refused.insert(450, Refused("x.json", "eve", 1.0, Message("class.refuse-link")))
+    refused.append(Refused("y.json", "mallory", 1.0, many))
+    rows = class_rows(grades(room.book), refused)[LEARNERS:]
+    assert [(row.blind, row.file, row.files) for row in rows] == [
+        ("eve", "0.json +899", 900),
+        ("eve", "x.json", 1),
+        ("mallory", "y.json", 1),
+    ]
+    assert counted(rows, []).refused == 902
 
 
 def test_a_reason_that_names_the_owner_stays_blind(room: Room) -> None:

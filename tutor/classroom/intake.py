@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes
@@ -22,7 +23,7 @@ from tutor.literals import safe_text
 from tutor.model import Lesson, Message
 
 if TYPE_CHECKING:
-    from tutor.gradebook.book import Arrival, Gradebook
+    from tutor.gradebook.book import Arrival, Gradebook, Refused
 
 #: Files that go into the gradebook together.
 BATCH = 200
@@ -53,6 +54,17 @@ def questions_of(lesson: Lesson) -> dict[str, int]:
 def shown_name(quoted: str) -> str:
     """A file's name as the gradebook keeps it, for people."""
     return safe_text(os.fsdecode(unquote_to_bytes(quoted)))
+
+
+def folded(refused: Iterable[Refused]) -> list[tuple[Refused, int]]:
+    """One file for each owner and reason, the first one, and how many there are: nobody buries the others in a list."""
+    first: dict[tuple[str, str, str], Refused] = {}
+    many: Counter[tuple[str, str, str]] = Counter()
+    for each in refused:
+        key = each.owner, each.reason.key, repr(sorted(each.reason.args.items()))
+        first.setdefault(key, each)
+        many[key] += 1
+    return [(each, many[key]) for key, each in first.items()]
 
 
 def take_in(

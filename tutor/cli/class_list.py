@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from tutor.classroom.grades import Grade, grades
-from tutor.classroom.intake import iso, questions_of, shown_name
+from tutor.classroom.intake import folded, iso, questions_of, shown_name
 from tutor.cli.classes import opened
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
@@ -46,10 +46,9 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
     out.result(out.text("class.list-head", handed=handed, of=len(everybody), refused=len(refused), conflicts=conflicts))
     for grade in everybody:
         out.result("  " + _line(grade, lesson, out))
-    for each in refused:
-        out.result(
-            out.text("class.list-refused", file=shown_name(each.name), owner=each.owner, why=out.say(each.reason))
-        )
+    for each, many in folded(refused):
+        file = shown_name(each.name) + (f" +{many - 1}" if many > 1 else "")
+        out.result(out.text("class.list-refused", file=file, owner=each.owner, why=out.say(each.reason)))
     return Exit.GOOD
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, overload
 from rich.cells import cell_len
 
 from tutor.classroom.grades import Grade
-from tutor.classroom.intake import shown_name
+from tutor.classroom.intake import folded, shown_name
 from tutor.gradebook.book import Refused
 from tutor.gradebook.scores import Standing
 from tutor.language import Lang
@@ -23,7 +23,7 @@ _ASKED = ("open", "second", "conflict")
 
 
 class ClassRow(NamedTuple):
-    """One learner, or one file that was refused (`refused` says why; there is nothing to review then)."""
+    """One learner, or files of one owner that were refused (`refused` says why; there is nothing to review then)."""
 
     id: str
     blind: str
@@ -33,6 +33,8 @@ class ClassRow(NamedTuple):
     notes: tuple[Message, ...]
     refused: Message | None = None
     file: str = ""
+    files: int = 0
+    """How many files were refused for this reason; `file` is the first of them."""
     begun: tuple[str, ...] = ()
     """Questions of which this grader has begun something that is not saved."""
 
@@ -67,10 +69,11 @@ def class_rows(
         blind_name, notes = row.learner.blind, (*row.notes,)
         rows.append(ClassRow(blind_name, blind_name, result, grade.items, row.handed_in, notes, begun=mine))
     rows.sort(key=lambda row: (len(row.blind), row.blind))
-    for number, each in enumerate(refused):
+    for number, (each, many) in enumerate(folded(refused)):
         name = blind.get(each.owner, safe_text(each.owner, NAME))
         reason = _blinded(each.reason, each.owner, name)
-        rows.append(ClassRow(f"refused {number}", name, None, {}, 0, (), reason, shown_name(each.name)))
+        file = shown_name(each.name) + (f" +{many - 1}" if many > 1 else "")
+        rows.append(ClassRow(f"refused {number}", name, None, {}, 0, (), reason, file, many))
     return rows
 
 
@@ -101,7 +104,7 @@ def counted(rows: Sequence[ClassRow], questions: Iterable[str]) -> Counts:
     return Counts(
         sum(bool(row.items) for row in rows),
         {name: (ready, of) for name, (ready, of) in done.items()},
-        sum(row.refused is not None for row in rows),
+        sum(row.files for row in rows),
         sum(each.state == "conflict" for each in items),
         sum(each.asks for each in items),
         sum(each.state == "second" for each in items),
