@@ -32,8 +32,15 @@ class Marked:
         self.settle()
 
     def settle(self) -> ScreenView:
+        self.ask()
+        return self.answered()
+
+    def ask(self) -> None:
+        """For the number of a frame, when all that came before is painted."""
         self.marks += 1
         self.terminal.press("f12")
+
+    def answered(self) -> ScreenView:
         return self.terminal.wait(lambda screen: screen.title == f"frame {self.marks}")
 
     def cost(self, *keys: str) -> int:
@@ -64,7 +71,9 @@ def settle_alike(stock: Marked, diffed: Marked) -> None:
     """Wait until both terminals show the same; what a key sets going may take some more frames."""
     end = time.monotonic() + DEADLINE_S
     while True:
-        one, other = stock.settle(), diffed.settle()
+        stock.ask()
+        diffed.ask()
+        one, other = stock.answered(), diffed.answered()
         wrong = difference(one.cells, other.cells)
         if not wrong and one.cursor == other.cursor:
             return
