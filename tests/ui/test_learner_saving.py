@@ -66,7 +66,13 @@ async def test_what_was_typed_when_another_took_over_is_set_aside(box: Box80) ->
         async with box.open() as second:
             await second.press("y")
             first.store.keep_draft("code", "mine, unsaved", (0, 0))
+            first.store.keep_edge("1", "guard_key((), set(), 'f32', 'cpu') == 1", "why")
             await first.until(lambda: first.store.journal.lost_session)
             folder: Path = first.store.journal.folder
             await first.until(lambda: list(folder.glob("unsaved-code-*.txt")))
             assert next(folder.glob("unsaved-code-*.txt")).read_text() == "mine, unsaved"
+            edge = next(folder.glob("unsaved-edge-1-*.txt")).read_text()
+            assert edge == "guard_key((), set(), 'f32', 'cpu') == 1\nwhy"
+            said = " ".join("".join(first.rows[-6:]).split())
+            assert "Another window took over" in said
+            assert "unsaved-code-" in "".join(said.split())

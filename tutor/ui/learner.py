@@ -275,9 +275,9 @@ class LearnerScreen(ScreenKeys):
         """Another window took over: nothing is written from here any more, and what was typed last is set aside."""
         if self.editing:
             self.action_escape()
-        self.say(self.tr("session_lost"), "caution")
-        for path in self.store.set_aside():
-            self.say(self.tr("set_aside", path=str(path)), "caution")
+        told = [self.tr("session_lost")]
+        told += [self.tr("set_aside", path=str(path)) for path in self.store.set_aside()]
+        self.say(("" if self.store.lang == "zh" else " ").join(told), "caution")
 
     @on(LessonPane.Moved)
     def _moved(self) -> None:

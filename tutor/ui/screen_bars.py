@@ -16,7 +16,7 @@ from tutor.ui.views import bars
 from tutor.ui.widgets.bars import Bar, Key, KeyLine, TabBar
 
 #: The most rows that a message may take.
-MESSAGE_ROWS = 3
+MESSAGE_ROWS = 5
 
 
 class ScreenBars(ScreenCommands, FrameDiffScreen[None]):

@@ -126,7 +126,9 @@ class Store:
     def set_aside(self) -> list[Path]:
         """What was typed and may not be written any more, each in a file of its own beside the journal."""
         files = []
-        for name, (words, _) in self._waiting.items():
+        waiting = {name: words for name, (words, _) in self._waiting.items()}
+        waiting |= {f"edge-{name}": f"{line}\n{reason}" for name, (line, reason) in self._edges.items()}
+        for name, words in waiting.items():
             path = self.journal.folder / f"unsaved-{name}-{self.journal.session}.txt"
             try:
                 path.write_text(words, encoding="utf-8")
@@ -135,6 +137,7 @@ class Store:
                 continue
             files.append(path)
         self._waiting.clear()
+        self._edges.clear()
         return files
 
     def retry(self) -> bool:
