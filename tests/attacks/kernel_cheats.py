@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +80,10 @@ REFUSED = {
     "a default that runs": (
         kernel().replace("BLOCK: tl.constexpr,", "BLOCK: tl.constexpr = 1,"),
         "parameters",
+    ),
+    "a type parameter that runs": (
+        kernel().replace("def fused_kernel(", "def fused_kernel[T: print(1)](", 1),
+        "parameters" if sys.version_info >= (3, 12) else "syntax",
     ),
     "a lazy class": (kernel(before="class Lazy:\n    pass\n"), "statement"),
     "attributes of an object": (kernel(between="m = v.handle"), "attribute"),

@@ -148,7 +148,8 @@ def _function(function: ast.FunctionDef, shared: set[str]) -> None:
     if [ast.unparse(each) for each in function.decorator_list] != ["triton.jit"]:
         raise _Refused("kernel.decorator", function, name=function.name)
     given = function.args
-    if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or given.defaults or function.returns:
+    typed = function.returns is not None or bool(getattr(function, "type_params", ()))  # The last from Python 3.12 on.
+    if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs or given.defaults or typed:
         raise _Refused("kernel.parameters", function, parameters=", ".join(PARAMETERS))
     names = [each.arg for each in given.args]
     if any(each.annotation and ast.unparse(each.annotation) != "tl.constexpr" for each in given.args):
