@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Literal
+from math import prod
+from typing import Any, Literal
 
 import pytest
 from hypothesis import example, given, settings
@@ -145,20 +146,26 @@ class StrictTerminal:
 
 
 COLOURS = ["default", "red", "bright_blue", "#102030", "#ff8800", "color(123)"]
-styles = st.builds(
-    Style,
-    color=st.none() | st.sampled_from(COLOURS),
-    bgcolor=st.none() | st.sampled_from(COLOURS),
-    bold=st.none() | st.booleans(),
-    dim=st.none() | st.booleans(),
-    italic=st.none() | st.booleans(),
-    underline=st.none() | st.booleans(),
-    underline2=st.none() | st.just(True),
-    reverse=st.none() | st.booleans(),
-    strike=st.none() | st.booleans(),
-    link=st.none() | st.sampled_from(["https://a.example/", "https://b.example/;x"]),
-    meta=st.none() | st.builds(lambda n: {"offset": (n, 0)}, st.integers(0, 99)),
-)
+CHOICES: dict[str, list[Any]] = {
+    "color": [None, *COLOURS],
+    "bgcolor": [None, *COLOURS],
+    **{name: [None, False, True] for name in ("bold", "dim", "italic", "underline", "reverse", "strike")},
+    "underline2": [None, True],
+    "link": [None, "https://a.example/", "https://b.example/;x"],
+    "meta": [None, {"offset": (0, 0)}, {"offset": (7, 0)}],
+}
+
+
+def style_of(number: int) -> Style:
+    """Every choice of a style out of one number: drawing each by itself takes longer than all that is tested."""
+    chosen = {}
+    for name, choices in CHOICES.items():
+        number, at = divmod(number, len(choices))
+        chosen[name] = choices[at]
+    return Style(**chosen)
+
+
+styles = st.integers(0, prod(map(len, CHOICES.values())) - 1).map(style_of)
 # Few styles and long runs of blanks, as on a real screen, so that frames have something in common.
 FEW = [
     None,
