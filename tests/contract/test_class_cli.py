@@ -231,7 +231,12 @@ def test_a_memo_and_a_hand_over(tutor: Tutor, place: str) -> None:
     (login, *_) = generated(place, 1)
     one = (place, "--learner", login, "--question", "q1")
     assert tutor("class", "memo", *one, "--text", "seen this sentence before").code == 0
-    assert tutor("class", "hand-over", *one, "--to", "ben", "--json").json[0]["to"] == "ben"
+    mine = tutor("class", "hand-over", *one, "--to", ME)
+    assert (mine.code, "knows no user" in mine.err) == (0, False)
+    ben = tutor("class", "hand-over", *one, "--to", "ben", "--json")
+    assert (ben.json[0]["to"], "knows no user ben" in ben.err) == ("ben", True)
+    assert tutor("class", "list", place, "--json").json[0]["learners"][0]["questions"]["q1"]["for"] == "ben"
+    assert "q1 - (for ben)" in tutor("class", "list", place).out
     from tutor.classroom import class_book
 
     book, _ = class_book.open_book(ClassFolder.open(Path(place)))

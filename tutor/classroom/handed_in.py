@@ -51,6 +51,15 @@ def login_of(uid: int) -> str:
         return f"uid-{uid}"
 
 
+def is_user(login: str) -> bool:
+    """Whether this machine knows a user of that name."""
+    try:
+        pwd.getpwnam(login)
+    except KeyError:
+        return False
+    return True
+
+
 class Kept(NamedTuple):
     """What is kept of the hand-ins: receipts, oldest first, and those that cannot be read."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tutor.classroom.handed_in import myself
+from tutor.classroom.handed_in import is_user, myself
 from tutor.cli.classes import item_of, opened
 from tutor.cli.exits import Exit, Stop
 from tutor.cli.output import Output
@@ -31,6 +31,8 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
         except LeaseLost as lost:
             raise Stop("class.score-held", learner=args.learner, grader=lost.grader or "?") from lost
         book.queue.hand_over(item.id, holder, args.to)
+        if not is_user(args.to) and args.to not in book.scores.graders():
+            out.hint(out.text("class.handed-over-unknown", grader=args.to))
     told = {"learner": args.learner, "question": args.question}
     if out.as_json:
         out.emit({"schema": 1, "command": "class hand-over", **told, "to": args.to})

@@ -69,6 +69,7 @@ def _learner(grade: Grade, out: Output) -> dict[str, Any]:
             question: {
                 "state": each.state,
                 "grader": each.holder or each.by or None,
+                "for": each.for_whom,
                 "points": grade.points(question),
                 "veto": each.veto,
                 "at": iso(each.at) if each.points is not None else None,
@@ -93,6 +94,7 @@ def _line(grade: Grade, lesson: Lesson, out: Output) -> str:
         each = grade.items[question]
         points = "-" if each.points is None else str(each.points)
         points += f" | {each.other[1]}" if each.other else ""
-        words.append(f"{question} {points}" + (f" ({each.holder})" if each.holder else ""))
+        whose = out.text("class.list-for", grader=each.for_whom) if each.for_whom else each.holder
+        words.append(f"{question} {points}" + (f" ({whose})" if whose else ""))
     words += [out.say(note) for note in row.notes]
     return "  ".join(words)
