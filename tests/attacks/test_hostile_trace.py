@@ -38,7 +38,7 @@ def told(folder: Path) -> str:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_recorded_traces_with_a_few_bytes_changed_can_be_told(data: st.DataObject, tmp_path: Path) -> None:
     raw = bytearray(data.draw(st.sampled_from(FILES)).read_bytes())
     for _ in range(data.draw(st.integers(1, 6))):
@@ -65,7 +65,7 @@ NAMES = st.sampled_from(
 
 
 @given(records=st.lists(st.tuples(KINDS, NAMES, JUNK, JUNK, st.text(max_size=60)), max_size=8))
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_records_with_any_values_can_be_told(records: list[tuple[str, str, Any, Any, str]], tmp_path: Path) -> None:
     out = compiled(rank=0)
     for kind, name, value, other, payload in records:

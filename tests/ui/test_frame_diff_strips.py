@@ -224,7 +224,7 @@ def plain(frame: list[tuple[int, int, Strip]], console: Console) -> str:
     return "".join(f"\x1b[0m\x1b]8;;\x1b\\\x1b[{y + 1};{x + 1}H" + strip.render(console) for y, x, strip in frame)
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400, derandomize=True)
 @given(
     st.lists(st.tuples(frames(), st.integers(0, WIDTH - 1), st.integers(0, HEIGHT - 1), st.booleans()), max_size=5),
     st.booleans(),
@@ -265,7 +265,7 @@ pens = st.builds(
 )
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=500, derandomize=True)
 @given(st.none() | pens, pens)
 def test_a_change_of_pen_leads_to_that_pen(old: Pen | None, new: Pen) -> None:
     terminal = StrictTerminal(1, 1, bce=True)
@@ -280,7 +280,7 @@ def test_a_change_of_pen_leads_to_that_pen(old: Pen | None, new: Pen) -> None:
 
 
 @given(styles, st.sampled_from(list(ColorSystem)))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 def test_a_pen_is_what_textual_renders(style: Style, colours: ColorSystem) -> None:
     terminal = StrictTerminal(8, 1, bce=True)
     terminal.feed("\x1b[0m\x1b]8;;\x1b\\\x1b[H" + Strip.render_style(style, "x", colours))
@@ -297,7 +297,7 @@ def test_equal_pens_are_one_object_whatever_made_them() -> None:
 ANY_TEXT = st.text(max_size=30)
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=500, derandomize=True)
 @given(ANY_TEXT)
 @example("a\x1b[2Jb\x07\x9b31mc\ud800d\x7f\u2028")
 def test_no_text_steers_the_terminal(text: str) -> None:

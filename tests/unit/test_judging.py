@@ -371,7 +371,7 @@ def test_a_real_check(judge: Judge, text: str, ending: str, key: str) -> None:
 
 
 @given(text=st.text(alphabet="guarded_shape, dtypvic()[]*'\"=:+1\n\x00\x1b中", max_size=60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_text_has_a_verdict(judge: Judge, text: str) -> None:
     report = judge.check(text)
     every_sentence_is_fit_for_a_screen(report)

@@ -188,7 +188,7 @@ def places(node: Any, way: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
             yield from places(value, (*way, key))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(way=st.sampled_from(list(places(BODY))), value=VALUES)
 def test_whatever_stands_in_a_field_it_is_read_or_refused_and_nothing_raw_is_shown(
     room: Class, way: tuple[str, ...], value: Any
@@ -213,7 +213,7 @@ def test_whatever_stands_in_a_field_it_is_read_or_refused_and_nothing_raw_is_sho
     assert list(returned.look(room.state).events(progress)) == [], "told once"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(st.floats(0, 1, exclude_max=True), st.integers(1, 255), min_size=1, max_size=4))
 def test_whatever_byte_is_changed(room: Class, changes: dict[float, int]) -> None:
     whole = bytearray(raw_whole := submission.canonical(sealed(room.body())))

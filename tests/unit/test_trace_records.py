@@ -56,7 +56,7 @@ def test_what_torch_wrote_is_read_whole(path: Path) -> None:
 
 
 @given(size=st.integers(1, 500))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_it_does_not_matter_how_the_bytes_come(size: int) -> None:
     data = FILES[0].read_bytes()
     assert read(data, size)[0] == read(data)[0]
@@ -140,7 +140,7 @@ def test_memory_does_not_follow_the_size_of_what_is_read(piece: bytes) -> None:
 
 
 @given(st.binary(max_size=400), st.integers(0, 20_000), st.integers(0, 300))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_bytes_stop_the_reader(junk: bytes, place: int, left_out: int) -> None:
     data = FILES[0].read_bytes()[:20_000]
     found, _ = read(data[:place] + junk + data[place + left_out :])
