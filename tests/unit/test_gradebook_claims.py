@@ -6,13 +6,14 @@ import multiprocessing
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from tests.unit.books import QUESTIONS, book, fill, mark
 from tutor.gradebook import Gradebook
 from tutor.gradebook.database import Database
-from tutor.gradebook.queue import LeaseLost
+from tutor.gradebook.queue import LEASE_S, LeaseLost
 
 __all__ = ["book"]
 
@@ -43,6 +44,20 @@ def test_what_a_grader_left_is_free_when_the_lease_ran_out(book: Gradebook) -> N
     with pytest.raises(LeaseLost):
         book.scores.give(first.id, "ada", mark(2), holder="a")
     assert book.scores.history(first.id) == []
+
+
+def test_a_clock_that_jumped_ahead_keeps_an_item_from_nobody(book: Gradebook) -> None:
+    fill(book, 1)
+    now = time.time()
+    for ahead, is_free in ((1.5 * LEASE_S, False), (365 * 86400.0, True)):
+        held = book.queue.claim("ada", "a", ["q1"], now=now + ahead - LEASE_S)
+        assert held is not None
+        assert (book.queue.claim("ben", "b", ["q1"], now=now) is not None) == is_free
+        book.queue.release_all("a")
+        book.queue.release_all("b")
+    held = book.queue.claim("ada", "a", ["q1"], now=now + 365 * 86400.0)
+    assert held is not None
+    assert book.scores.give(held.id, "ben", mark(1))[0].points == 1
 
 
 def test_nobody_writes_while_another_sitting_holds_the_item(book: Gradebook) -> None:

@@ -16,6 +16,9 @@ from tutor.gradebook.tables import ask, item, learner, score, submission
 #: How long a claimed item stays with a grader who is not heard of, seconds.
 LEASE_S = 900.0
 
+#: A lease that ends later than this was written by a clock that was wrong, seconds: nobody has to wait for it.
+_AHEAD_S = 2 * LEASE_S
+
 
 class Item(NamedTuple):
     """One question of one hand-in. `state` is open, claimed, second (somebody wants a second look), done, conflict or
@@ -81,7 +84,7 @@ class Queue:
             sa.and_(item.c.state == "open", item.c.for_whom == grader),
             sa.and_(item.c.state == "open", item.c.place > after, mine),
             sa.and_(item.c.state == "open", mine),
-            sa.and_(item.c.state == "claimed", item.c.lease < now, mine),
+            sa.and_(item.c.state == "claimed", sa.not_(item.c.lease.between(now, now + _AHEAD_S)), mine),
             sa.and_(item.c.state == "second", item.c.place > after, mine),
             sa.and_(item.c.state == "second", mine),
         )
@@ -102,7 +105,7 @@ class Queue:
         self.release_gone(grader)
         with self._database.write() as connection:
             row = connection.execute(sa.select(item).where(item.c.id == number).with_for_update()).one()
-            if (_is_held(row, now) and row.holder != holder) or row.state == "superseded":
+            if (is_held(row, now) and row.holder != holder) or row.state == "superseded":
                 raise LeaseLost(row.grader)
             return Item(*connection.execute(_claiming(sa.literal(number), grader, holder, now)).one())
 
@@ -214,8 +217,9 @@ class Queue:
         return Ask(row.at, json.loads(row.text), row.score_id) if row else None
 
 
-def _is_held(row: sa.Row[tuple[object, ...]], now: float) -> bool:
-    return row.state == "claimed" and row.lease is not None and row.lease >= now
+def is_held(row: sa.Row[Any], now: float) -> bool:
+    """Whether somebody has this row of `item` at this moment."""
+    return row.state == "claimed" and row.lease is not None and now <= row.lease <= now + _AHEAD_S
 
 
 def _claiming(which: Any, grader: str, holder: str, now: float) -> Any:

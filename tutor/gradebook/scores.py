@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from tutor.gradebook.database import Database
-from tutor.gradebook.queue import LeaseLost
+from tutor.gradebook.queue import LeaseLost, is_held
 from tutor.gradebook.tables import ask, criteria, item, memo, score
 
 
@@ -115,7 +115,7 @@ class Scores:
         now = time.time()
         with self._database.write() as connection:
             row = connection.execute(sa.select(item).where(item.c.id == number).with_for_update()).one()
-            held = row.state == "claimed" and row.lease is not None and row.lease >= now and row.holder != holder
+            held = is_held(row, now) and row.holder != holder
             if held or (holder and (row.state, row.holder) != ("claimed", holder)) or row.state == "superseded":
                 raise LeaseLost(row.grader)
             newest = sa.select(sa.func.max(criteria.c.id)).where(criteria.c.question == row.question)
