@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tutor.lab.host import LabHost, LabSettings
+from tutor.lab.host import LabHost
 from tutor.lesson import catalog
 from tutor.model import Demo
 
@@ -19,13 +18,6 @@ pytestmark = [
     pytest.mark.torch,
     pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed in this environment"),
 ]
-
-
-@pytest.fixture(scope="module")
-def host() -> Iterator[LabHost]:
-    host = LabHost(LabSettings())
-    yield host
-    host.close()
 
 
 @pytest.fixture

@@ -28,13 +28,6 @@ GENERATES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def host() -> Iterator[LabHost]:
-    host = LabHost(LabSettings(limit_s=300.0))
-    yield host
-    host.close()
-
-
 @pytest.mark.parametrize(
     "demo",
     [pytest.param(demo, id=demo.name, marks=GENERATES if "compiler" in demo.needs else ()) for demo in HERE],
