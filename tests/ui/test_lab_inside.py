@@ -119,6 +119,7 @@ async def test_on_a_narrow_screen_both_come_one_after_the_other_or_one_alone(box
         assert "FFMA=287" not in learner.text
         await learner.press("equals_sign")
         assert "math.exp2" not in learner.text
+        assert "v stage" in learner.rows[-2]  # The key line has no room for these keys.
 
 
 async def test_enter_names_the_source_line_on_the_message_row(box: Box80) -> None:

@@ -83,9 +83,9 @@ class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
         return Key(command.id, f"{commands.key_label(command, editing=editing)} {self.tr(words)}")
 
     def say(self, words: str | Message, role: Role = "plain") -> None:
-        """One sentence on the message row, which grows for a long one; it stays until the next one. A plain one, a hint
-        for the moment, also goes when the next command begins."""
-        self._passing = bool(words) and role == "plain"
+        """One sentence on the message row, which grows for a long one; it stays until the next one. One that is
+        plain or good, a word for the moment, also goes when the next command begins."""
+        self._passing = bool(words) and role in ("plain", "good")
         shown = words if isinstance(words, str) else say(self.store.lang, words)
         lines = wrap([(shown, role)], self.app.size.width - 1)[:MESSAGE_ROWS]
         if self.message.styles.height is None or self.message.styles.height.value != len(lines):

@@ -284,4 +284,4 @@ class InsideView(LabView):
         elif any(look.texts for look in self.looks.looks.values()):
             self.code, self.shift, self.said = True, 0, ""
             self.body.at, self.body.top = -1, 0
-            self.say(self.words("keys"))
+            self.say(self.words("keys"), "muted")  # They hold for every key that follows.
