@@ -153,7 +153,7 @@ WRONG = {
         kernel(
             between="v = v.to(tl.bfloat16).to(tl.float32) * 1.0\n    v = (v * 16.0).to(tl.int32).to(tl.float32) / 16.0"
         ),
-        {"wrong-value"},
+        {"wrong-value", "wrong-finite"},
     ),
     "E[v^2] - mean^2": (kernel(variance="var = tl.sum(v * v, 0) / H - mean * mean"), {"wrong-value", "wrong-finite"}),
     "GELU by tanh": (kernel(gelu=_TANH), {"wrong-value"}),
@@ -190,6 +190,14 @@ WRONG = {
     "every other row where there are many": (
         kernel(store="y = tl.where((tl.num_programs(0) < 12) | (row % 2 == 0), y, 1.0)\n    " + _STORE),
         {"wrong-value"},
+    ),
+    "one row where there are many": (
+        kernel(store=f"y = tl.where((tl.num_programs(0) > 12) & (row == 5), 1.0, y)\n    {_STORE}"),
+        {"wrong-value"},
+    ),
+    "only rows that lie near each other": (
+        kernel().replace("row * x_stride", "row * tl.minimum(x_stride, H + 9)"),
+        {"wrong-value", "wrong-finite"},
     ),
     "an input is changed where there are many rows": (
         kernel(

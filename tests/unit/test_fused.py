@@ -27,7 +27,7 @@ def asked(seed: int = 7) -> run.Asked:
     return found
 
 
-def case(hidden: int = 4, *, used: bool = False, apart: bool = True, rows: int = 2) -> cases.Case:
+def case(hidden: int = 4, *, used: bool = False, apart: int = cases.NEAR, rows: int = 2) -> cases.Case:
     return cases._case(random.Random(3), "usual", rows, hidden, apart=apart, used=used)
 
 

@@ -21,6 +21,8 @@ CANARY, UNWRITTEN = 0x7FA5, 0x7FC3
 #: Elements of canary before and after each tensor; before, a multiple of 16 bytes, so that pointers stay aligned, and
 #: up to SHIFT more where a call's tensors are views that begin anywhere.
 GUARD, SHIFT = 64, 7
+#: How far rows lie apart at most, in elements: as a view of a slightly wider tensor has them, and of a far wider one.
+NEAR, FAR = 9, 3000
 #: The longest row: what the largest MAX_BLOCK takes at once.
 WIDEST = 16384
 TENSORS = ("x", "bias", "weight", "shift", "residual", "out")
@@ -91,19 +93,21 @@ def draw(rng: random.Random) -> list[Case]:
     power = 1 << rng.randint(5, 7)
     odd = 2 * rng.randint(60, 400) + 1
     shapes = [(3, odd), (4, 1), (2, power), (2, power + 1), (2, rng.randint(4100, 4900)), (rng.randint(5, 9), 17)]
-    cases = [_case(rng, "usual", *shape, apart=at % 2 == 1) for at, shape in enumerate(shapes)]
-    cases += [_case(rng, kind, 2, rng.randint(300, 700), apart=rng.random() < 0.5) for kind in list(_KINDS)[1:-1]]
-    cases.append(_case(rng, "usual", 1, rng.randint(WIDEST // 2 + 1, WIDEST), apart=False))
+    apart = (0, NEAR, 0, FAR, 0, NEAR)
+    cases = [_case(rng, "usual", *shape, apart=most) for shape, most in zip(shapes, apart, strict=True)]
+    cases += [_case(rng, kind, 2, rng.randint(300, 700), apart=rng.choice((0, NEAR))) for kind in list(_KINDS)[1:-1]]
+    cases.append(_case(rng, "usual", 1, rng.randint(WIDEST // 2 + 1, WIDEST), apart=0))
     # Nothing comes out of either: no row, or rows of no column, which are programs that have nothing to store.
-    cases += [_case(rng, "empty", 0, odd, apart=False), _case(rng, "empty", rng.randint(2, 5), 0, apart=True)]
+    cases += [_case(rng, "empty", 0, odd, apart=0), _case(rng, "empty", rng.randint(2, 5), 0, apart=NEAR)]
     rng.shuffle(cases)
-    return [*cases, _case(rng, "usual", 3, odd, apart=False), _case(rng, "usual", 3, odd, apart=False, used=True)]
+    return [*cases, _case(rng, "usual", 3, odd, apart=0), _case(rng, "usual", 3, odd, apart=0, used=True)]
 
 
-def _case(rng: random.Random, kind: str, rows: int, hidden: int, *, apart: bool, used: bool | None = None) -> Case:
-    """`apart`: rows lie apart and tensors begin anywhere. `used`: the output holds ordinary values, None: by chance."""
+def _case(rng: random.Random, kind: str, rows: int, hidden: int, *, apart: int, used: bool | None = None) -> Case:
+    """`apart`: rows lie so many elements apart at most, and tensors begin anywhere; 0 for neither. `used`: the output
+    holds ordinary values, None: by chance."""
     mean, deviation = _KINDS[kind]
-    apart_by = rng.sample(range(1, 10), 3) if apart else (0, 0, 0)
+    apart_by = rng.sample(range(1, apart + 1), 3) if apart else (0, 0, 0)
     strides = (hidden + apart_by[0], hidden + apart_by[1], hidden + apart_by[2])
     of = dict(zip(("x", "residual", "out"), strides, strict=True))
     memory: dict[str, array[int]] = {}

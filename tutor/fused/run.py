@@ -21,7 +21,8 @@ from tutor.lab.run import Device, Run
 from tutor.lab.task import task
 from tutor.model import Ending, Message
 
-#: A shape [rows, hidden] of more programs than the calls before it have, and those that are timed on a GPU.
+#: A shape [rows, hidden] of more programs than the calls before it have, all of whose rows are judged, and those that
+#: are timed on a GPU.
 MANY = (24, 700)
 TIMED = ((2048, 4096), (32768, 2048), (32768, 4096))
 
@@ -83,7 +84,7 @@ def ask(
         return Judgement(Ending.REFUSED, kernel)
     rng = rng or random.SystemRandom()
     drawn, seed = cases.draw(rng), rng.randrange(1 << 30)
-    many = large.draw(rng, *MANY, calls=2, looked_at=2, rows_each=6)
+    many = large.draw(rng, *MANY, calls=2, looked_at=2, rows_each=MANY[0])
     # Half of the calls are replays of a graph, half are launched.
     more = [
         large.draw(rng, *shape, calls=200, looked_at=16, rows_each=2, timed=True)
