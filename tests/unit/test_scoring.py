@@ -135,7 +135,7 @@ def test_what_is_written_is_to_be_committed_then_scored_then_argued_again() -> N
 
 def test_a_self_score_is_named_as_one_and_never_a_pass() -> None:
     now = after(*ALL, *AGAIN)
-    assert (now.points, now.final, now.state) == (9, None, "self")
+    assert (now.points, now.own, now.final, now.state) == (9, 9, None, "self")
     assert now.part("q1").giver is Giver.SELF
     assert all(rule.met for rule in now.rules)
 
@@ -170,6 +170,7 @@ def final(name: str, points: int, **more: Any) -> tuple[str, dict[str, Any]]:
 def test_an_instructors_score_is_final_and_says_who_and_when() -> None:
     now = after(*ALL, *(final(name, 1) for name in ("edge", "q1", "q2", "q3")))
     assert (now.final, now.state) == (7, "not-passed")
+    assert (now.points, now.own) == (7, 9), "what one gave oneself stays what it was"
     assert (now.part("q1").giver, now.part("q1").who, now.part("q1").when) == (Giver.FINAL, "Lin", "2026-12-01")
     passed = after(*ALL, final("edge", 1), *(final(q, 2) for q in ("q1", "q2", "q3")))
     assert (passed.final, passed.state) == (10, "passed")

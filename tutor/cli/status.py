@@ -21,7 +21,7 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
                 "schema": 1,
                 "command": "status",
                 "lesson": lesson.id,
-                "points": {"self": now.points, "final": now.final, "of": now.of},
+                "points": {"self": now.own, "final": now.final, "of": now.of},
                 "state_of_score": now.state,
                 "parts": [
                     {

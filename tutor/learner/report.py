@@ -24,7 +24,7 @@ def report(progress: Progress, lesson: Lesson, lang: Lang, at: str) -> dict[str,
         "title": lesson.title.get(lang),
         "made": at,
         "state": now.state,
-        "points": {"self": now.points, "final": now.final, "of": now.of},
+        "points": {"self": now.own, "final": now.final, "of": now.of},
         "parts": [
             {
                 "id": part.id,

@@ -61,6 +61,8 @@ class Score(NamedTuple):
     parts: tuple[Part, ...]
     rules: tuple[Rule, ...]
     final: int | None = None
+    own: int = 0
+    """What the machine here and the learner's own ticks give, whatever an instructor gave."""
 
     @property
     def points(self) -> int:
@@ -119,7 +121,9 @@ def score(progress: Progress, lesson: Lesson) -> Score:
         Rule("points", points >= PASS_AT, Message("scoring.rule-points", {"points": points, "needed": PASS_AT})),
         _vetoes(progress, names, given, final),
     )
-    return Score(parts, rules, points if final else None)
+    ticked = (progress.answer(name).score for name in ("edge", *names))
+    own = progress.normal_points() + progress.edge_points() + sum(one.points for one in ticked if one is not None)
+    return Score(parts, rules, points if final else None, own)
 
 
 def _rule(name: str, met: bool, **args: str) -> Rule:
