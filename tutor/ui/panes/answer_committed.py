@@ -24,7 +24,7 @@ class AnswerCommitted(AnswerPage):
             self.post_message(self.OpenDemo(name))
         elif kind == "again":
             self.arguing = True
-            self._show(self.at("again-hint"))
+            self._show("")
             self.screen.set_focus(self.again)
         return True
 

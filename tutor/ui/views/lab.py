@@ -236,7 +236,7 @@ def _ending(demo: Demo, run: RunView, lang: Lang, width: int, *, running: bool) 
     out: list[Line] = [BLANK]
     role: Role = "good" if run.ended == "ok" else "caution"
     if run.source is Source.RECORDED:
-        out += wrap([(text(lang, "ui.lab_replayed", where=safe_text(run.where)), "recorded")], width)
+        out += wrap([(text(lang, "ui.lab_replayed", where=safe_text(run.where.removeprefix("one "))), "recorded")], width)
     if run.result is not None:
         for claim, verdict in run.result["claims"].items():
             mark, colour = MARKS[Verdict(verdict)]
