@@ -236,7 +236,8 @@ def _ending(demo: Demo, run: RunView, lang: Lang, width: int, *, running: bool) 
     out: list[Line] = [BLANK]
     role: Role = "good" if run.ended == "ok" else "caution"
     if run.source is Source.RECORDED:
-        out += wrap([(text(lang, "ui.lab_replayed", where=safe_text(run.where.removeprefix("one "))), "recorded")], width)
+        where = safe_text(run.where.removeprefix("one "))  # As the lesson's labels name it.
+        out += wrap([(text(lang, "ui.lab_replayed", where=where), "recorded")], width)
     if run.result is not None:
         for claim, verdict in run.result["claims"].items():
             mark, colour = MARKS[Verdict(verdict)]
