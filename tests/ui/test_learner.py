@@ -142,7 +142,7 @@ async def test_every_screen_fits_and_keeps_to_plain_marks(box: Box80, lang: str,
                 assert not odd, (keys, row)
             line = learner.app.learner.keys
             if learner.app.screen is learner.app.learner:
-                assert line._shown == len(line._keys), (keys, learner.rows[-1])
+                assert line._shown == line._keys, (keys, learner.rows[-1])
 
 
 async def test_wide_shows_lesson_and_work_and_z_folds(box: Box80) -> None:
@@ -228,3 +228,17 @@ async def test_f9_on_a_page_is_for_what_lies_under_it_too(box: Box80) -> None:
             await learner.press(*keys, "f9", "escape")
             assert learner.store.lang != before
             assert ("课文" in learner.rows[1]) is (learner.store.lang == "zh")
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+async def test_a_key_line_without_room_for_all_keeps_the_help(box: Box80, lang: str) -> None:
+    async with box.open(lang=lang) as learner:
+        await learner.press("4", "enter")
+        await learner.type(
+            "print 进不了图，于是断图。" if lang == "zh" else "A print cannot enter the graph: it breaks."
+        )
+        await learner.press("f5", "tab", "tab")
+        for keys in ((), ("escape",)):
+            await learner.press(*keys)
+            assert learner.rows[-1].rstrip().endswith("帮助" if lang == "zh" else "help")
+            assert cell_len(learner.rows[-1].rstrip()) <= 80

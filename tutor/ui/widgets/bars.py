@@ -51,6 +51,10 @@ class Key(NamedTuple):
     words: str
 
 
+def _cells(keys: Sequence[Key], lead: str, gap: str) -> int:
+    return len(lead) + sum(cell_len(key.words) for key in keys) + len(gap) * (len(keys) - 1)
+
+
 class KeyLine(LinesView, can_focus=True):
     """The keys that work now. With the focus it is a menu: Left, Right and Enter; its first item goes back in."""
 
@@ -65,6 +69,7 @@ class KeyLine(LinesView, can_focus=True):
         super().__init__(theme, id=id)
         self._keys: list[Key] = []
         self._chosen = 0
+        self._shown: list[Key] = []
 
     def set_keys(self, keys: list[Key]) -> None:
         if keys != self._keys:
@@ -73,17 +78,18 @@ class KeyLine(LinesView, can_focus=True):
 
     def _draw(self) -> None:
         parts: list[Part] = []
-        room = self.size.width or 10_000
-        self._shown = 0
-        wide = sum(cell_len(key.words) + 2 for key in self._keys) - 2 > room
-        for n, key in enumerate(self._keys):
-            gap = " | " if self.has_focus else " " if wide else "  "
-            lead = gap if n else (" " if self.has_focus else "")
-            if room < cell_len(lead + key.words):
-                break
-            room -= cell_len(lead + key.words)
-            parts += [(lead, "plain"), (key.words, "focus" if self.has_focus and n == self._chosen else "plain")]
-            self._shown = n + 1
+        room, lead = self.size.width or 10_000, " " if self.has_focus else ""
+        gap, shown = " | " if self.has_focus else "  ", list(self._keys)
+        if not self.has_focus and _cells(shown, lead, gap) > room:
+            gap = " "
+        while len(shown) > 2 and _cells(shown, lead, gap) > room:
+            del shown[-2]  # The last one, the help, is what leads to those that have no room.
+        self._shown = shown
+        for n, key in enumerate(shown):
+            parts += [
+                (gap if n else lead, "plain"),
+                (key.words, "focus" if self.has_focus and n == self._chosen else "plain"),
+            ]
         row = Line(tuple(part for part in parts if part[0]))
         if not self.lines or self.lines[0] != row:
             self.show([row])
@@ -101,11 +107,11 @@ class KeyLine(LinesView, can_focus=True):
     def on_key(self, event: events.Key) -> None:
         if event.key in ("left", "right"):
             event.stop()
-            self._chosen = (self._chosen + (1 if event.key == "right" else -1)) % max(1, self._shown)
+            self._chosen = (self._chosen + (1 if event.key == "right" else -1)) % max(1, len(self._shown))
             self._draw()
-        elif event.key == "enter" and self._keys:
+        elif event.key == "enter" and self._shown:
             event.stop()
-            self.post_message(self.Chosen(self._keys[self._chosen].command))
+            self.post_message(self.Chosen(self._shown[self._chosen].command))
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
