@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from tests.unit.journals import folder, keys, open_at_noon, run_python, sayable,
 from tutor.learner.journal import Journal, StateError
 from tutor.learner.journal_lines import Damaged, FromTheFuture, decode, encode, seal, unseal
 from tutor.learner.progress import Event, Progress, apply
+from tutor.ui.views.pages import evidence_page
 
 __all__ = ["folder"]
 
@@ -140,6 +142,21 @@ def test_evidence_whose_tables_are_none_is_damage(table: str) -> None:
     with pytest.raises((TypeError, ValueError)):
         apply(progress, Event("a-2", "2026", "evidence", {"id": "E2", "record": {**record, table: "x"}}))
     assert list(progress.evidence) == ["E1"]
+
+
+@pytest.mark.parametrize("wrong", [{"demo": 3}, {"demo": None}, {"observed": {"s": 1}}, {"observed": {"s": {"n": 1}}}])
+def test_evidence_that_no_page_could_show_is_damage(wrong: dict[str, Any]) -> None:
+    record = {"demo": "hits", "source": "measured", "claims": {}, **wrong}
+    with pytest.raises(TypeError):
+        apply(Progress(), Event("a-1", "2026", "evidence", {"id": "E1", "record": record}))
+
+
+def test_evidence_without_its_tables_can_be_shown() -> None:
+    record = {"demo": "hits", "source": "measured", "claims": {"zero-one": "holds"}}
+    progress = Progress()
+    apply(progress, Event("a-1", "2026-01-05T08:00:00Z", "evidence", {"id": "E1", "record": record}))
+    lines = evidence_page(progress.evidence["E1"], "en", 78)
+    assert any("2026-01-05" in row.text for row in lines)
 
 
 def test_a_kind_that_is_not_known_is_kept_and_changes_nothing(folder: Path) -> None:

@@ -319,9 +319,15 @@ def _prediction(progress: Progress, _: Event, data: Mapping[str, Any]) -> None:
 
 
 def _evidence(progress: Progress, event: Event, data: Mapping[str, Any]) -> None:
-    name, record = str(data["id"]), dict(data["record"])
+    name = str(data["id"])
+    record: dict[str, Any] = {"demo": "", "when": event.at, "observed": {}, "environment": {}, **data["record"]}
     if not all(isinstance(record.get(table, {}), Mapping) for table in _TABLES):
         raise TypeError(f"evidence {name} has a table that is none")
+    if not isinstance(record["demo"], str):
+        raise TypeError(f"evidence {name} does not say what was run")
+    for series in record["observed"].values():
+        if not isinstance(series, Mapping) or not all(isinstance(values, list) for values in series.values()):
+            raise TypeError(f"evidence {name} has a series that is none")
     source = Source(record["source"])
     states = {str(c): ClaimState(Verdict(v), name, source) for c, v in dict(record["claims"]).items()}
     progress.evidence[name] = Evidence(name, event.at, record)
