@@ -187,7 +187,8 @@ async def test_every_view_ends_a_run_whose_reader_breaks(box: Box80, name: str) 
         await tab.show(name)
         await learner.press("r", "r")
         await learner.until(lambda: "KeyError: 'series'" in learner.rows[-2])
-        await learner.until(lambda: not tab.front.running)  # Where one `r` is enough, the second may have begun another.
+        # Where one `r` is enough, the second may have begun another run.
+        await learner.until(lambda: not tab.front.running)
 
 
 async def test_a_key_that_the_tool_cannot_ask_for_is_said(box: Box80, monkeypatch: pytest.MonkeyPatch) -> None:
