@@ -141,7 +141,7 @@ def test_the_installed_textual_is_as_expected() -> None:
     assert app.driver_class is FrameDiffDriver
 
 
-def test_a_started_driver_takes_nothing_for_granted(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_started_driver_takes_nothing_for_granted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The resize that follows comes some messages later; frames until then must not build on what was."""
     monkeypatch.setattr(LinuxDriver, "__init__", lambda *_, **__: None)
     monkeypatch.setattr(LinuxDriver, "start_application_mode", lambda _: None)

@@ -26,7 +26,9 @@ When these are not as expected, Textual's own output is used unchanged, and `fra
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import signal
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -107,6 +109,11 @@ class FrameDiffDriver(LinuxDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self.memory = TerminalMemory(bce=_erase_takes_background())
         self._started = False
+        # The kernel may hand a signal to any thread: then a loop that sleeps is only woken by handlers of its own. One
+        # of these makes every other signal wake it too.
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTSTP, self._sigtstp_application)
+        loop.add_signal_handler(signal.SIGCONT, self._sigcont_application)
 
     def start_application_mode(self) -> None:
         """Enter the alternate screen, which is empty then. A second start without a stop comes from a bare SIGCONT."""
