@@ -92,15 +92,13 @@ def conclude(job: Job, out: Output, unreadable: list[tuple[str, str]]) -> None:
 
 def say(lines: Iterable[Said], out: Output) -> None:
     """Lines for people, sentences wrapped at the width of the terminal, 80 cells where there is none."""
-    from rich.console import Console
-    from rich.text import Text
+    from tutor.lines import wrap
 
     width = min(120, max(40, shutil.get_terminal_size((80, 24)).columns))
-    console = Console(width=width, color_system=None)
     for line in lines:
-        words = Text(safe_text(line.text, LINE))
-        for number, piece in enumerate(words.wrap(console, width - line.indent - 2, overflow="fold") or [words]):
-            out.result(" " * (line.indent + 2 * (number > 0)) + piece.plain.rstrip())
+        lead = " " * line.indent
+        for row in wrap([(safe_text(line.text, LINE), "plain")], width, first=lead, rest=lead + "  "):
+            out.result(row.text)
 
 
 def _tables(job: Job, differences: list[Difference]) -> Iterable[dict[str, Any]]:
