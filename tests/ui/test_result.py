@@ -119,6 +119,28 @@ async def test_what_was_shown_is_what_goes(box: Box80, tmp_path: Path) -> None:
         assert submission.read(path.read_bytes()).answer("q1") == "as it was asked"
 
 
+async def test_who_comes_back_while_a_look_is_under_way_is_shown_a_later_one(
+    box: Box80, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered, look, looks = threading.Event(), returned.look, []
+
+    def slow(state: Path) -> returned.CameBack:
+        looks.append(state)
+        assert answered.wait(20)
+        return look(state)
+
+    monkeypatch.setattr(returned, "look", slow)
+    async with box.open() as learner:
+        await learner.press("7")
+        await learner.until(lambda: looks)
+        await learner.press("1", "7", "1", "7")
+        assert len(looks) == 1, "one at a time"
+        answered.set()
+        await learner.until(lambda: len(looks) == 2)
+        await learner.press("1")
+        assert len(looks) == 2, "and once for all who came meanwhile"
+
+
 async def test_what_came_back_is_shown_and_counts(box: Box80, tmp_path: Path) -> None:
     folder, _ = exchange.create(tmp_path / "class", catalog.load().id)
     async with box.open(size=(80, 60)) as learner:

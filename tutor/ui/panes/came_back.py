@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tutor.classroom import returned
 from tutor.classroom.handed_in import Kept
 from tutor.classroom.returned import CameBack
@@ -15,11 +17,17 @@ class Fetch(Errand):
     """`came` is what was found last; nothing before the first time."""
 
     came = CameBack(Kept([], []), None)
+    _asked_again = False
 
     def start(self) -> None:
-        """Look, unless the last look has not come back: a folder that does not answer holds one thread."""
+        """Look; when the last look has not come back, once it has: a folder that does not answer holds one thread."""
         state = self.store.journal.folder
-        self.send(lambda: returned.look(state), self._came)
+        self._asked_again = not self.send(lambda: returned.look(state), self._came)
+
+    def _deliver(self, back: Callable[[], object]) -> None:
+        super()._deliver(back)
+        if self._asked_again:  # What was looked for before may have come since.
+            self.start()
 
     def lines(self, width: int) -> list[Line]:
         lang, (kept, found) = self.store.lang, self.came
