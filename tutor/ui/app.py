@@ -111,7 +111,7 @@ class TutorApp(Overlays, KeyOrderApp[None], FaultApp[None], FrameDiffApp[None]):
         if notices:
             more = text(self.store.lang, "ui.more_notices", count=len(notices) - 1) if len(notices) > 1 else ""
             self.learner.say(say(self.store.lang, notices[0]) + more, "caution")
-        elif progress.dropped is not None:
+        elif progress.dropped is not None and not self.learner.has_said:  # a key may have been quicker
             self.learner.say(dropped_message(self.store), "caution")
         if not progress.settings.get("welcomed") and self.store.journal.read_only is None:
             self.welcome()

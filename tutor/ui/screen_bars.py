@@ -31,6 +31,8 @@ class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
     too_small: bool
     _passing = False
     """Whether the message row holds a hint that the next command takes away."""
+    has_said = False
+    """Whether anything was said since the screen came up."""
 
     @property
     @abstractmethod
@@ -86,6 +88,7 @@ class ScreenBars(ScreenCommands, FrameDiffScreen[None]):
         """One sentence on the message row, which grows for a long one; it stays until the next one. One that is
         plain or good, a word for the moment, also goes when the next command begins."""
         self._passing = bool(words) and role in ("plain", "good")
+        self.has_said = self.has_said or bool(words)
         shown = words if isinstance(words, str) else say(self.store.lang, words)
         lines = wrap([(shown, role)], self.app.size.width - 1)[:MESSAGE_ROWS]
         if self.message.styles.height is None or self.message.styles.height.value != len(lines):
