@@ -7,7 +7,7 @@ import argparse
 from tutor.cli.exits import Exit
 from tutor.cli.output import Output
 from tutor.context import Context
-from tutor.learner.scoring import Score, score, who_words
+from tutor.learner.scoring import Score, as_data, score, who_words
 
 
 def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa: ARG001
@@ -21,21 +21,8 @@ def run(context: Context, args: argparse.Namespace, out: Output) -> int:  # noqa
                 "schema": 1,
                 "command": "status",
                 "lesson": lesson.id,
-                "points": {"self": now.own, "final": now.final, "of": now.of},
                 "state_of_score": now.state,
-                "parts": [
-                    {
-                        "id": part.id,
-                        "points": part.points,
-                        "of": part.of,
-                        "giver": part.giver,
-                        "who": part.who,
-                        "when": part.when,
-                        "needs": out.say(part.needs) if part.needs else None,
-                    }
-                    for part in now.parts
-                ],
-                "rules": [{"id": rule.id, "met": rule.met, "text": out.say(rule.says)} for rule in now.rules],
+                **as_data(now, out.lang),
                 "caught": progress.caught,
                 "wrong_versions": len(lesson.exercise.wrong),
                 "claims": claims,

@@ -7,10 +7,9 @@ from typing import Any
 from tutor.language import Lang
 from tutor.learner.answers import NAMES, Answer
 from tutor.learner.progress import Progress
-from tutor.learner.scoring import score
+from tutor.learner.scoring import as_data, score
 from tutor.model import Lesson
 from tutor.rubric.examine import citations
-from tutor.strings import say
 
 
 def report(progress: Progress, lesson: Lesson, lang: Lang, at: str) -> dict[str, Any]:
@@ -24,20 +23,7 @@ def report(progress: Progress, lesson: Lesson, lang: Lang, at: str) -> dict[str,
         "title": lesson.title.get(lang),
         "made": at,
         "state": now.state,
-        "points": {"self": now.own, "final": now.final, "of": now.of},
-        "parts": [
-            {
-                "id": part.id,
-                "points": part.points,
-                "of": part.of,
-                "giver": part.giver,
-                "who": part.who,
-                "when": part.when,
-                "needs": say(lang, part.needs) if part.needs else None,
-            }
-            for part in now.parts
-        ],
-        "rules": [{"id": rule.id, "met": rule.met, "text": say(lang, rule.says)} for rule in now.rules],
+        **as_data(now, lang),
         "code": {
             "text": progress.text("code"),
             "judged": None

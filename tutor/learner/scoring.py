@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tutor.language import Lang
 from tutor.learner.answers import Answer
 from tutor.learner.progress import Progress
 from tutor.model import Lesson, Message
-from tutor.strings import text
+from tutor.strings import say, text
 
 PASS_AT = 8
 #: Points of the given assertions.
@@ -206,6 +206,15 @@ def _edge(progress: Progress) -> Part:
     elif not points:
         needs = Message("scoring.needs-edge-point")
     return Part("edge", points, 1, Giver.MACHINE if judged else Giver.NOBODY, needs)
+
+
+def as_data(now: Score, lang: Lang) -> dict[str, Any]:
+    """A score as JSON has it: `points`, `parts` and `rules`, sentences in one language."""
+    return {
+        "points": {"self": now.own, "final": now.final, "of": now.of},
+        "parts": [{**part._asdict(), "needs": say(lang, part.needs) if part.needs else None} for part in now.parts],
+        "rules": [{"id": rule.id, "met": rule.met, "text": say(lang, rule.says)} for rule in now.rules],
+    }
 
 
 def when_words(when: str) -> str:

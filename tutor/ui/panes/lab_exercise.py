@@ -30,7 +30,7 @@ from tutor.model import Ending, Message
 from tutor.strings import say, text
 from tutor.ui.panes.base import tool_broke
 from tutor.ui.panes.lab_inside import InsideView
-from tutor.ui.panes.lab_view import LabView
+from tutor.ui.panes.lab_view import CodeLabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.views import lab_exercise as view
@@ -38,11 +38,11 @@ from tutor.ui.widgets.lines_view import LinesView
 
 #: Seconds between two looks at the file.
 LOOK_S = 1.0
-#: Columns that the code moves sideways at a time, rows that it keeps when a verdict is long, lines of output kept.
-STEP, CODE_ROWS, SAID = 16, 7, 6
+#: Rows that the code keeps when a verdict is long, lines of output kept.
+CODE_ROWS, SAID = 7, 6
 
 
-class ExerciseView(LabView):
+class ExerciseView(CodeLabView):
     """The file above, its verdict below."""
 
     place: ClassVar[str] = "exercise"
@@ -66,7 +66,6 @@ class ExerciseView(LabView):
         self.evidence: str | None = None
         self.judging = False
         self.said = Message("exercise.preparing")
-        self.shift = 0
         self._output: deque[str] = deque(maxlen=SAID)
         self._stamp: object = ()
         self._stopped = self._is_draft = False
@@ -192,14 +191,6 @@ class ExerciseView(LabView):
             lambda lang: text(lang, "exercise.title"),
             lambda lang, width: view.verdict_lines(found, evidence, said, lang, width, draft=draft),
         )
-
-    def do_shift_left(self) -> None:
-        self.shift = max(0, self.shift - STEP)
-        self.refill()
-
-    def do_shift_right(self) -> None:
-        self.shift += STEP
-        self.refill()
 
     def do_editor(self) -> None:
         if not self.own.exists:

@@ -18,15 +18,12 @@ from tutor.lab.task import task
 from tutor.lines import Line, Part, line, wrap
 from tutor.literals import safe_text
 from tutor.strings import say, text
-from tutor.ui.panes.lab_view import LabView
+from tutor.ui.panes.lab_view import CodeLabView
 from tutor.ui.store import Store
 from tutor.ui.theme import ThemeName
 from tutor.ui.views import lab_inside as view
 from tutor.ui.views.lab_inside import SIDES, Choice, Side
 from tutor.ui.widgets.lines_view import LinesView
-
-#: Columns that the code moves sideways at a time.
-STEP = 16
 
 
 class Head(LinesView, can_focus=False):
@@ -35,7 +32,7 @@ class Head(LinesView, can_focus=False):
     HEIGHT: ClassVar[str | int] = 1
 
 
-class InsideView(LabView):
+class InsideView(CodeLabView):
     """The settings, or the code of the last run."""
 
     place: ClassVar[str] = "inside"
@@ -52,7 +49,6 @@ class InsideView(LabView):
         """Whether the code is shown."""
         self.stage = "ttgir"
         self.side: Side = "both"
-        self.shift = 0
         self.said = ""
         self.wanted = ""
         self.evidence: str | None = None
@@ -160,14 +156,6 @@ class InsideView(LabView):
         self.body.at, self.body.top = -1, 0
         self.refill()
         return True
-
-    def do_shift_left(self) -> None:
-        self.shift = max(0, self.shift - STEP)
-        self.refill()
-
-    def do_shift_right(self) -> None:
-        self.shift += STEP
-        self.refill()
 
     def do_back(self) -> bool:
         if not self.code:

@@ -38,6 +38,10 @@ class Ran(Protocol):
     evidence: str | None
 
 
+#: Columns that code moves sideways at a time.
+STEP = 16
+
+
 class LabView(ListPane):
     """One view of the lab. `turn(step)` shows the neighbour, `bring(name)` any other, and `runner()` is the one
     whose run is going; the tab that holds the views sets them."""
@@ -229,3 +233,17 @@ class LabView(ListPane):
         if self.app.screen is not self.screen:
             self.tutor.refill_overlay()
         self.changed()
+
+
+class CodeLabView(LabView):
+    """A view whose code moves sideways: `shift` is the column that stands first."""
+
+    shift = 0
+
+    def do_shift_left(self) -> None:
+        self.shift = max(0, self.shift - STEP)
+        self.refill()
+
+    def do_shift_right(self) -> None:
+        self.shift += STEP
+        self.refill()
