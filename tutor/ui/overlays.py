@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,8 @@ class Overlays(App[None]):
     theme_name: ThemeName
     box: Box | None
 
-    def switch_language(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def switch_language(self) -> None: ...
 
     def ask_owner(self, other: Owner) -> None:
         """Another window has this progress open: take it over, or only read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -79,8 +80,8 @@ class Pane(Widget):
         yield self.head
         yield from self.content()
 
-    def content(self) -> ComposeResult:
-        raise NotImplementedError
+    @abstractmethod
+    def content(self) -> ComposeResult: ...
 
     # --- for the screen ----------------------------------------------------------------------------------------------
 
@@ -89,13 +90,13 @@ class Pane(Widget):
         """The pane that commands go to: this one, unless it holds others."""
         return self
 
+    @abstractmethod
     def refill(self) -> None:
         """Draw everything anew: another width, language, theme, or new facts."""
-        raise NotImplementedError
 
+    @abstractmethod
     def title(self) -> list[Part]:
         """The title row, without the focus mark."""
-        raise NotImplementedError
 
     def editor(self) -> Widget | None:
         """What Enter goes into, None when nothing is typed here."""
@@ -105,9 +106,9 @@ class Pane(Widget):
         """What Enter does here, for the key line."""
         return self.tr(f"do_act_{self.context}")
 
+    @abstractmethod
     def home(self) -> Widget:
         """What has the focus when the pane is chosen and nothing is typed."""
-        raise NotImplementedError
 
     def keep(self) -> None:
         """Hand what is typed to the store; also called when the program ends before its messages are read."""
